@@ -193,6 +193,9 @@ func TestTheSelftestTellsOfItsExitCode(t *testing.T) {
 			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
 			r.Faults[0].Causes = []string{"a.b.c", "a.b.d", "a.b.e"}
 		}, "NOT TRUSTED  a fault breaks an unrelated rule"},
+		{"a part", func(r *bundle.SelftestReport) {
+			r.Faults, r.Variants, r.Exit, r.Shard = r.Faults[:1], r.Variants[:1], 0, "2/7"
+		}, "part 2/7 of them"},
 		{"interrupted", func(r *bundle.SelftestReport) { r.Exit = 130 }, "INTERRUPTED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -67,6 +67,7 @@ func TestTheSelftestInFormatsForCI(t *testing.T) {
 
 // Whatever the target says, and however much fails, every format is well-formed text.
 func TestEveryFormatIsSoundForAnyReport(t *testing.T) {
+	t.Parallel()
 	all := map[string]*bundle.Report{"nothing": {}}
 	if !testing.Short() {
 		all["ten thousand failures"] = many(10000)
@@ -86,6 +87,7 @@ func TestEveryFormatIsSoundForAnyReport(t *testing.T) {
 }
 
 func TestEveryFormatIsSoundForAnyLoadRun(t *testing.T) {
+	t.Parallel()
 	all := map[string]*bundle.LoadReport{"nothing": {}, "no samples": {Verdict: bundle.LoadInconclusive, Reasons: []string{"no stream was opened"}}}
 	for _, text := range hostileTexts {
 		r := loaded()

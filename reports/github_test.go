@@ -142,6 +142,7 @@ func summaryPage(t *testing.T, text []byte, limit int) {
 }
 
 func TestTheSummaryOfAStepCountsWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
 	r := many(10000)
 	text := rendered(t, FormatSummary, r)
 	summaryPage(t, text, SummaryLimit)

@@ -67,6 +67,7 @@ var ours = regexp.MustCompile("\x1b\\[(0|1|2|1;31|32|33|1;35|36)m")
 // Whatever string of a record is hostile, its drawings consist of text and of our colours, and
 // without colours of text alone.
 func TestNoRecordMakesATerminalObey(t *testing.T) {
+	t.Parallel()
 	draws := map[string]func(all bool) func(io.Writer, Style) error{
 		"a run": func(all bool) func(io.Writer, Style) error {
 			r := caused()

@@ -83,6 +83,7 @@ func tenThousand() *bundle.Report {
 }
 
 func TestEveryPageIsQuietFitsAndCanBeRead(t *testing.T) {
+	t.Parallel()
 	b := browser.Start(t)
 	for name, c := range map[string]struct {
 		draw    func(io.Writer) error
@@ -100,6 +101,7 @@ func TestEveryPageIsQuietFitsAndCanBeRead(t *testing.T) {
 		"load of none":   {loadHTMLOf(&bundle.LoadReport{Verdict: bundle.LoadInconclusive}), "Inconclusive", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := b.Open(t, pageOf(t, c.draw), browser.View{})
 			if h1 := p.Text(t, "h1"); !strings.Contains(h1, c.verdict) {
 				t.Errorf("the verdict is %q, want %s", h1, c.verdict)
@@ -134,6 +136,7 @@ func visible(selector string) string {
 }
 
 func TestTheFilterNarrowsTheRulesAndCountsThem(t *testing.T) {
+	t.Parallel()
 	p := browser.Start(t).Open(t, pageOf(t, htmlOf(failing())), browser.View{})
 	all := browser.Eval[int](t, p, `document.querySelectorAll("#rule-list [data-row]").length`)
 	p.Type(t, "#rule-list-filter", "OUTPUT process")
@@ -158,6 +161,7 @@ func TestTheFilterNarrowsTheRulesAndCountsThem(t *testing.T) {
 }
 
 func TestALinkOpensWhatItPointsTo(t *testing.T) {
+	t.Parallel()
 	path := pageOf(t, htmlOf(failing()))
 	p := browser.Start(t).Open(t, path+"#rule-connect.stream.one-request", browser.View{})
 	seen := func(id string) string {
@@ -170,6 +174,7 @@ func TestALinkOpensWhatItPointsTo(t *testing.T) {
 }
 
 func TestTheButtonCopiesTheCommand(t *testing.T) {
+	t.Parallel()
 	p := browser.Start(t).Open(t, pageOf(t, htmlOf(caused())), browser.View{})
 	p.Click(t, ".command .copy")
 	p.Wait(t, `document.querySelector(".command .copy").textContent === "Copied"`)
@@ -222,6 +227,7 @@ func poison[T any](t *testing.T, r *T) *T {
 }
 
 func TestMarkupFromATargetStaysText(t *testing.T) {
+	t.Parallel()
 	b := browser.Start(t)
 	for name, draw := range map[string]func(io.Writer) error{
 		"causes":   htmlOf(poison(t, caused())),
@@ -229,6 +235,7 @@ func TestMarkupFromATargetStaysText(t *testing.T) {
 		"load":     loadHTMLOf(poison(t, overTime())),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := b.Open(t, pageOf(t, draw), browser.View{})
 			if !strings.Contains(browser.Eval[string](t, p, "document.body.textContent"), "onload=") {
 				t.Error("the markup is not in the page: is the test poisonous?")
@@ -245,6 +252,7 @@ func TestMarkupFromATargetStaysText(t *testing.T) {
 }
 
 func TestPrintedAndWithoutScriptsNothingIsMissing(t *testing.T) {
+	t.Parallel()
 	b := browser.Start(t)
 	path := pageOf(t, htmlOf(caused()))
 	p := b.Open(t, path, browser.View{Print: true})
@@ -270,6 +278,7 @@ func TestPrintedAndWithoutScriptsNothingIsMissing(t *testing.T) {
 }
 
 func TestALoadPageDrawsItsChartsWithAndWithoutScripts(t *testing.T) {
+	t.Parallel()
 	b := browser.Start(t)
 	path := pageOf(t, loadHTMLOf(overTime()))
 	p := b.Open(t, path, browser.View{})

@@ -231,6 +231,7 @@ func TestTheOffendingByteIsMarked(t *testing.T) {
 
 // Whatever string of a record is hostile, its page runs nothing of it and shows only text.
 func TestNoRecordMakesAPageRun(t *testing.T) {
+	t.Parallel()
 	draws := map[string]func(all bool) func(io.Writer) error{
 		"a run": func(all bool) func(io.Writer) error {
 			r := caused()
@@ -296,6 +297,7 @@ func whole(runs int, verdict func(i int) bundle.Conclusion) *bundle.Report {
 }
 
 func TestThePageOfTheWholeCatalogueIsSmall(t *testing.T) {
+	t.Parallel()
 	for name, of := range map[string]func(i int) bundle.Conclusion{
 		"all pass": func(int) bundle.Conclusion { return bundle.Pass },
 		"all fail": func(int) bundle.Conclusion { return bundle.Fail },
@@ -309,6 +311,7 @@ func TestThePageOfTheWholeCatalogueIsSmall(t *testing.T) {
 }
 
 func TestAPageWithTenThousandFailuresCountsTheRest(t *testing.T) {
+	t.Parallel()
 	text := rendered(t, FormatHTML, whole(10_000, func(int) bundle.Conclusion { return bundle.Fail }))
 	if len(text) > 4_000_000 {
 		t.Errorf("%d bytes, want at most 4 MB", len(text))

@@ -106,6 +106,7 @@ func TestAMatrixAsAPageHasEveryGatewayRuleAndWord(t *testing.T) {
 }
 
 func TestAMatrixAsAPageIsAccessibleOnEveryScreen(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "matrix.html")
 	var b bytes.Buffer
 	if err := RenderMatrix(&b, FormatHTML, compared(), Style{}); err != nil {

@@ -24,6 +24,7 @@ type foundCases struct {
 // The parsers of others read every golden report, and find in it what we put there. CTRF's also
 // validates it, and counts again.
 func TestTheParsersOfOthersReadEveryGoldenReport(t *testing.T) {
+	t.Parallel()
 	if err := testkit.InstallNPM(t.Context(), parsers); err != nil {
 		if errors.Is(err, testkit.ErrNoNode) && os.Getenv("CI") == "" {
 			t.Skip(err)

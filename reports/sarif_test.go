@@ -58,6 +58,7 @@ func TestSARIFNamesAFileByAURI(t *testing.T) {
 }
 
 func TestSARIFIsValidWhateverIsInTheFiles(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostileTexts {
 		sarif(t, Mistake{Rule: text, Level: text, Message: text, File: text, Line: 1, Column: -1}, Mistake{Line: -1})
 	}

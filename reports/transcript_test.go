@@ -144,6 +144,7 @@ func TestTheTranscriptOfALongRunIsFolded(t *testing.T) {
 }
 
 func TestTheTranscriptOfManyCallsIsFolded(t *testing.T) {
+	t.Parallel()
 	o := brokenStream()
 	it := &o.Iterations[0]
 	for i := range 5000 {

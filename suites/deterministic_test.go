@@ -28,6 +28,7 @@ const repeatable = "area:connect-unary,area:connect-error,area:connect-type,area
 // Two runs of the same build against the same gateway with the same seed differ only in
 // times, ids and the counts of races, in every report and every file.
 func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
+	t.Parallel()
 	var runs [2]*Outcome
 	var dirs [2]string
 	for i := range runs {

@@ -79,6 +79,9 @@ type Options struct {
 	Progress Progress
 	// Specs receives Ginkgo's output. nil discards it.
 	Specs io.Writer
+
+	// underGoTest is set by the package's own test: Ginkgo's flags, which go test has parsed, apply.
+	underGoTest bool
 }
 
 // Progress receives the progress of a run, one call at a time.

@@ -3,12 +3,14 @@ package suites
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
@@ -94,14 +96,15 @@ func (k shown) need(t *testing.T) {
 }
 
 func TestAReproducerOfTheBundleShowsTheFailureByItself(t *testing.T) {
-	parent, right := t, faulty(t)
-	texts := map[string][2]string{} // for the gateway with the fault, and for the correct one
+	t.Parallel()
+	right := faulty(t)
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			k.need(t)
-			wrong := faulty(parent, k.fault) // it outlives the run, for the texts below
+			wrong := faulty(t, k.fault)
 			dir := t.TempDir()
-			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
+			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,24 +112,24 @@ func TestAReproducerOfTheBundleShowsTheFailureByItself(t *testing.T) {
 			if !r.Ran || !r.Shown {
 				t.Errorf("the run says ran %v, shown %v: %s", r.Ran, r.Shown, r.Output)
 			}
-			texts[k.name] = [2]string{r.Text, elsewhere(r.Text, wrong.URL(), right.URL())}
+			k.compare(t, r.Text, elsewhere(r.Text, wrong.URL(), right.URL()))
 		})
 	}
-	t.Run("by sh", func(t *testing.T) {
-		for _, k := range kinds() {
-			if both, ok := texts[k.name]; ok {
-				t.Run(k.name, func(t *testing.T) {
-					t.Parallel()
-					k.compare(t, both[0], both[1])
-				})
-			}
-		}
-	})
 }
 
-// compare runs a text against the gateway with the fault, and against a correct one.
+// compare runs a text against the gateway with the fault, and against a correct one. Each keeps its
+// connection for some seconds, so that they run at the same time.
 func (k shown) compare(t *testing.T, wrong, right string) {
-	broken, whole := runText(t, wrong), runText(t, right)
+	t.Helper()
+	var broken, whole []byte
+	var failed [2]error
+	var both sync.WaitGroup
+	both.Go(func() { broken, failed[0] = runText(t, wrong) })
+	both.Go(func() { whole, failed[1] = runText(t, right) })
+	both.Wait()
+	if err := errors.Join(failed[:]...); err != nil {
+		t.Fatal(err)
+	}
 	if k.broken == nil {
 		if len(broken) >= len(whole) {
 			t.Errorf("%d bytes arrived, and %d from a correct gateway", len(broken), len(whole))
@@ -165,22 +168,21 @@ func elsewhere(text, from, to string) string {
 	return strings.ReplaceAll(text, "port=${2:-"+oldPort+"}", "port=${2:-"+newPort+"}")
 }
 
-func runText(t *testing.T, text string) []byte {
+func runText(t *testing.T, text string) ([]byte, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", text)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // curl would read the .curlrc of whoever runs the tests
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil && len(out) == 0 {
-		t.Fatalf("%v: %s", err, stderr.String())
+		return nil, fmt.Errorf("%w: %s", err, stderr.String())
 	}
-	return out
+	return out, nil
 }
 
 func TestARaceHasItsReplayAlone(t *testing.T) {
+	t.Parallel()
 	wrong := faulty(t, "kill-counted-twice")
 	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience}, Profile: "full", Select: "coppice.kill-races-exit", Reproduce: 1, Seed: 7})
 	if err != nil {
@@ -197,8 +199,9 @@ func TestARaceHasItsReplayAlone(t *testing.T) {
 }
 
 func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
+	t.Parallel()
 	wrong := faulty(t, "input-doubled")
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown}, Profile: "full", Select: "rule:process.input.*,axis:connect/json/1.1/identity", Reproduce: 5, Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience}, Profile: "full", Select: "rule:process.input.*,axis:connect/json/1.1/identity", Reproduce: 5, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,8 +217,9 @@ func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
 }
 
 func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
+	t.Parallel()
 	wrong := faulty(t, "eos-dropped")
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,9 +234,10 @@ func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
 }
 
 func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
+	t.Parallel()
 	wrong := faulty(t, "eos-dropped")
 	headers := []bundle.Header{{Name: "X-Key", Value: "aaaaaaaa11"}, {Name: "X-Key", Value: "bbbbbbbb22"}}
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown, Token: "topsecret", Headers: headers}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience, Token: "topsecret", Headers: headers}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,6 +258,7 @@ func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
 // TestWhatACorrectGatewayAnswersTooIsNotShown has scripts that a correct gateway fails: their
 // requests break the rule again, but prove nothing.
 func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
+	t.Parallel()
 	scripts := filepath.Join(t.TempDir(), "scripts", "wrong")
 	if err := os.MkdirAll(scripts, 0o700); err != nil {
 		t.Fatal(err)
@@ -287,6 +293,7 @@ func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 // TestTheReferenceIsSpokenToAsTheTargetIs has a target that differs in every option from a
 // gateway started without options.
 func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
+	t.Parallel()
 	const token = "s3cr$t 'token'"
 	wrong := gatewayWith(t, zoo.Options{
 		Faults:  []string{"error-as-500", "exit-code-zeroed"},
@@ -321,6 +328,7 @@ func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 }
 
 func TestWhatNeedsAProcessOfAnotherCallHasItsReplayAlone(t *testing.T) {
+	t.Parallel()
 	out, err := Run(t.Context(), Options{
 		Target: target.Options{URL: faulty(t, "input-doubled").URL(), TimeScale: patience},
 		Select: "process.input.echo,axis:connect/json/1.1/identity", Reproduce: 1, Seed: 7,

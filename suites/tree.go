@@ -29,14 +29,11 @@ type tree struct {
 	eng     *engine.Engine
 }
 
-// underGoTest is set by the package's own test, which has parsed Ginkgo's flags.
-var underGoTest = false
-
 // newTree builds the specs of the selected instances.
 func newTree(s *session) *tree {
 	globals.Reset()
 	t := &tree{session: s, byText: map[string]scenarios.Instance{}, suite: types.NewDefaultSuiteConfig()}
-	if underGoTest {
+	if s.opts.underGoTest {
 		t.suite, t.report = ginkgo.GinkgoConfiguration()
 	} else {
 		t.report = types.NewDefaultReporterConfig()

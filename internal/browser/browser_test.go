@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +27,8 @@ func written(t *testing.T, head, body string) string {
 }
 
 func TestAReaderSeesClicksTypesAndCopies(t *testing.T) {
+	pictures := t.TempDir()
+	t.Setenv("SCREENSHOTS", pictures)
 	b := Start(t)
 	path := written(t, `<style>@media (prefers-color-scheme: dark) { body { background: #000 } } @media print { p { display: none } }</style>`,
 		`<p id=said>nothing</p><label>say <input id=in></label> <button id=copy>copy</button> <details id=d><summary>more</summary><em>folded</em></details>
@@ -46,6 +49,9 @@ func TestAReaderSeesClicksTypesAndCopies(t *testing.T) {
 	p.Click(t, "summary")
 	p.Wait(t, `document.querySelector('#d').open`)
 	p.Screenshot(t, "light")
+	if picture, err := os.ReadFile(filepath.Join(pictures, "light.png")); err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
+		t.Errorf("the picture begins with %.8q: %v", picture, err)
+	}
 
 	p.Show(t, View{Dark: true, Print: true, Width: 375})
 	if color := Eval[string](t, p, `getComputedStyle(document.body).backgroundColor`); color != "rgb(0, 0, 0)" {

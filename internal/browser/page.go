@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"flag"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -185,10 +186,18 @@ func (p *Page) Overflow(t testing.TB) int {
 	return Eval[int](t, p, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
 }
 
-// Screenshot writes a picture of the whole page, up to 16,000 pixels high, to NAME.png among
-// the artifacts of the test, or in the directory that SCREENSHOTS names.
+// Screenshot writes a picture of the whole page, up to 16,000 pixels high, to NAME.png in the directory that
+// SCREENSHOTS names, or among the artifacts of the test if the flag -artifacts keeps them. Nobody sees others: they
+// are not taken, which saves seconds.
 func (p *Page) Screenshot(t *testing.T, name string) {
 	t.Helper()
+	dir := os.Getenv("SCREENSHOTS")
+	if kept := flag.Lookup("test.artifacts"); dir == "" && kept.Value.String() == "true" {
+		dir = t.ArtifactDir()
+	}
+	if dir == "" {
+		return
+	}
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	height := min(Eval[float64](t, p, "document.documentElement.scrollHeight"), 16000)
@@ -199,10 +208,6 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	})
 	if err != nil {
 		t.Fatalf("screenshot: %v", err)
-	}
-	dir := os.Getenv("SCREENSHOTS")
-	if dir == "" {
-		dir = t.ArtifactDir()
 	}
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), shot.Data, 0o600); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 var grpcOnly = bundle.Axes{Protocol: call.GRPC, Codec: call.Proto, HTTP: transport.H2C, Compression: "identity"}
 
 func TestADefaultReplacesOnlyTheAxesThatAScriptDoesNotSettle(t *testing.T) {
+	t.Parallel()
 	const list = "steps: [{list: {as: l}}]"
 	for name, tc := range map[string]struct {
 		script, want string

@@ -119,6 +119,7 @@ func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
 }
 
 func TestARefusedConnectionIsRecordedAndTheRestIsNotRun(t *testing.T) {
+	t.Parallel()
 	addr, _ := testkit.ClosedPort(t)
 	b := newBench(t, "http://"+addr)
 	b.options.Run.Jobs = 1
@@ -160,6 +161,7 @@ func streamThenSilence(c net.Conn) {
 }
 
 func TestAnAnswerThatNobodyAskedForIsNotTakenForTheExchanges(t *testing.T) {
+	t.Parallel()
 	url := serve(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") })
 	// The second side opens its connection at once and sends its request later.
 	o := longer(100*time.Millisecond, func(offset time.Duration) *bundle.Observation {
@@ -179,6 +181,7 @@ func TestAnAnswerThatNobodyAskedForIsNotTakenForTheExchanges(t *testing.T) {
 }
 
 func TestARequestIsGivenUpWhenItsAnswerIsThereAndItsBodyIsNotTaken(t *testing.T) {
+	t.Parallel()
 	url := serve(t, func(c net.Conn) {
 		_, _ = c.Read(make([]byte, 1024))
 		_, _ = io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
@@ -191,6 +194,7 @@ func TestARequestIsGivenUpWhenItsAnswerIsThereAndItsBodyIsNotTaken(t *testing.T)
 }
 
 func TestARequestIsWrittenToItsEndAlthoughItsAnswerIsThere(t *testing.T) {
+	t.Parallel()
 	url := serve(t, func(c net.Conn) {
 		_, _ = c.Read(make([]byte, 4096))
 		_, _ = io.WriteString(c, "HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n")

@@ -67,6 +67,7 @@ func over(version string, s *scenarios.Scenario) scenarios.Instance {
 
 // The canary is the cheapest shared instance; it runs once.
 func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL).open("http.h2c")
 	l := new(hanging)
@@ -126,6 +127,7 @@ func frontOf(t *testing.T, gw *miniature, wrap func(net.Listener) net.Listener) 
 }
 
 func TestOnceACanaryIsAnsweredTheOthersRun(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL).open("http.h2c", "process.update", "process.tag").patient()
 	b.options.Target = targetOf(t, frontOf(t, gw, func(inner net.Listener) net.Listener { return inner }))

@@ -30,6 +30,7 @@ func cleanups(it *bundle.Iteration) (n int) {
 }
 
 func TestWhatAScenarioStartedIsEnded(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"after the last step":                    "steps: [{start: {as: p, sh: sleep}}]",
 		"after an unmet wait":                    "steps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end, within: 10ms}}]",
@@ -277,6 +278,7 @@ func TestAnInterruptEndsTheRunAndCleansUp(t *testing.T) {
 }
 
 func TestAnInterruptEndsARunAgainstAServerThatNeverAnswers(t *testing.T) {
+	t.Parallel()
 	started := make(chan struct{}, 100)
 	url := serve(t, func(c net.Conn) {
 		streamThenSilence(c)

@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -81,16 +84,12 @@ func runInstances(t *testing.T, jobs int, instances []scenarios.Instance) []*bun
 // behind stays for ever.
 func checkNothingLeft(t *testing.T, url string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		active := get(t, url+"/metrics")
-		if strings.Contains(active, "coppice_commands_active 0") {
-			return
+	testkit.Eventually(t, func() error {
+		if active := get(t, url+"/metrics"); !strings.Contains(active, "coppice_commands_active 0") {
+			return fmt.Errorf("processes were left behind:\n%s", active)
 		}
-		if time.Now().After(end) {
-			t.Errorf("processes were left behind:\n%s", active)
-			return
-		}
-	}
+		return nil
+	})
 }
 
 func get(t *testing.T, url string) string {
@@ -109,6 +108,7 @@ func get(t *testing.T, url string) string {
 }
 
 func TestTheReferenceGatewayRunsAProcessOnAllAxes(t *testing.T) {
+	t.Parallel()
 	all := run(t, 4, `
 id: test.axes
 axes: {codec: [json, proto], compression: [identity, gzip]}
@@ -184,8 +184,9 @@ func TestTheKillRaceHitsBothOrdersOfTheReferenceGateway(t *testing.T) {
 }
 
 func TestTheWholeCatalogueRunsWithoutADefectAndStaysSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	t.Parallel()
+	if testing.Short() || testkit.Slowdown > 1 && os.Getenv("ASSAY_NIGHTLY") == "" {
+		t.Skip("takes seconds, and minutes under the race detector")
 	}
 	catalogue, err := scenarios.Load()
 	if err != nil {

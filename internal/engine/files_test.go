@@ -108,6 +108,7 @@ func (d *disk) download(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestFilesAreSentAndComparedInEveryForm(t *testing.T) {
+	t.Parallel()
 	_, b := newDisk(t)
 	v, o := b.judged(`
 steps:

@@ -50,6 +50,7 @@ func sent(c bundle.Conn) []string {
 }
 
 func TestRequestsAreTheseFramesOnHTTP2(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		steps string
 		want  []string // on the connection of the exchange s
@@ -128,6 +129,7 @@ func TestOnHTTP2FieldsAreInLowerCaseAndNoneIsOfTheConnection(t *testing.T) {
 }
 
 func TestACancelledExchangeIsOursAndReachesTheServer(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		script string
 		http   string
@@ -176,6 +178,7 @@ func TestACancelledExchangeIsOursAndReachesTheServer(t *testing.T) {
 }
 
 func TestFramesByFieldAreAnsweredAndAwaited(t *testing.T) {
+	t.Parallel()
 	gw := newPolyglot(t)
 	it := runH2(t, gw, parse(t, `
 steps:
@@ -216,6 +219,7 @@ steps:
 }
 
 func TestAnAwaitOfAFrameIsOfTheExchangesOwnStream(t *testing.T) {
+	t.Parallel()
 	for name, await := range map[string]string{
 		"another stream was reset": "{on: p, h2: RST_STREAM, within: 50ms}",
 		"for another reason":       "{on: q, h2: RST_STREAM CANCEL, within: 50ms}",
@@ -237,6 +241,7 @@ steps:
 }
 
 func TestARawConnectionOfHTTP2SaysOnlyWhatTheScriptSays(t *testing.T) {
+	t.Parallel()
 	gw := newPolyglot(t)
 	it := runH2(t, gw, parse(t, `
 steps:
@@ -261,6 +266,7 @@ steps:
 }
 
 func TestTheBodyOfARequestGoesOnInChunksOnHTTP1(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
 	o := b.runInstance(instanceOf(held(t, `
@@ -286,6 +292,7 @@ steps:
 }
 
 func TestADeclaredLengthIsFilledByLaterWrites(t *testing.T) {
+	t.Parallel()
 	for _, http := range []string{transport.HTTP1, transport.H2C} {
 		t.Run(http, func(t *testing.T) {
 			gw := newPolyglot(t)
@@ -334,6 +341,7 @@ steps:
 }
 
 func TestAnAnswerThatNeverBeganOnHTTP2IsNone(t *testing.T) {
+	t.Parallel()
 	gw := newPolyglot(t)
 	gaveBack := func(o *bundle.Observation) bool {
 		conns := o.Iterations[0].Conns

@@ -13,6 +13,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/testkit"
 	"assay/scenarios"
 )
 
@@ -29,6 +30,7 @@ func numbered(t *testing.T, n int, text string) []scenarios.Instance {
 const stalls = "deadline: 30ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]"
 
 func TestATargetThatEndsNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, newMiniature(t).URL)
 	b.options.Run.Jobs = 1
 	is := append(numbered(t, blowAfter+2, stalls), instanceOf(parse(t, "id: test.list\nsteps: [{list: {as: l}}]")))
@@ -43,6 +45,7 @@ func TestATargetThatEndsNothingIsLeft(t *testing.T) {
 
 // If as many instances are well as stall, the target as a whole is not at fault.
 func TestATargetThatEndsSomeOfItsStreamsIsNotLeft(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, newMiniature(t).URL)
 	b.options.Run.Jobs = 1
 	is := numbered(t, 2*blowAfter+2, "exclusive: true\n"+stalls) // in this order
@@ -65,7 +68,7 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := in.newIteration(0).within(t.Context())
 		defer cancel()
-		time.Sleep(25 * time.Second)
+		testkit.Advance(25 * time.Second)
 		for range hurryAfter {
 			in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 		}
@@ -358,6 +361,7 @@ func flaky(t *testing.T, fails func(n int64) bool) *bench {
 }
 
 func TestRepeatingEndsWhenIterationsAreWrongInTheSameWay(t *testing.T) {
+	t.Parallel()
 	const script = "repeat: {times: 60}\nsteps: [{start: {as: p, sh: exit 0}}]\nexpect: {p: {end: {code: 0}}}"
 	for name, tc := range map[string]struct {
 		fails  func(n int64) bool

@@ -22,7 +22,7 @@ func trickle(t *testing.T, event string, every time.Duration, times int) string 
 			return fmt.Sprintf("%x\r\n%c\x00\x00\x00%c%s\r\n", len(text)+5, flags, len(text), text)
 		}
 		for range times {
-			time.Sleep(every)
+			time.Sleep(every) //nolint:forbidigo // the pace of the server is what is tested
 			if _, err := io.WriteString(c, frame(0, event)); err != nil {
 				return
 			}

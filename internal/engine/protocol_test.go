@@ -69,6 +69,7 @@ steps:
 `
 
 func TestAProcessLivesOnAllAxes(t *testing.T) {
+	t.Parallel()
 	for _, axes := range allAxes() {
 		t.Run(axes.String(), func(t *testing.T) {
 			gw := newPolyglot(t)
@@ -141,6 +142,7 @@ func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 }
 
 func TestAPTYIsStartedFedAndResized(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{call.Connect, call.GRPC} {
 		t.Run(protocol, func(t *testing.T) {
 			gw := newPolyglot(t)
@@ -187,9 +189,10 @@ steps:
 }
 
 func TestATargetIsSpokenToInTheWayThatReachesIt(t *testing.T) {
+	t.Parallel()
 	gw := newPolyglot(t)
 	gw.grpcOnly.Store(true)
-	b := newBench(t, gw.URL)
+	b := newBench(t, gw.URL).patient()
 	if _, err := b.options.Target.Calibrate(t.Context(), b.options.Clock); err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +218,7 @@ func TestATargetIsSpokenToInTheWayThatReachesIt(t *testing.T) {
 }
 
 func TestAProcessLivesOverTLS(t *testing.T) {
+	t.Parallel()
 	for _, axes := range []bundle.Axes{
 		{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: "identity"},
 		{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.H2C, Compression: "identity"},
@@ -248,6 +252,7 @@ func TestAProcessLivesOverTLS(t *testing.T) {
 }
 
 func TestARawConnectionIsOverTLSWhereTheTargetIs(t *testing.T) {
+	t.Parallel()
 	gw, ca := newSecurePolyglot(t)
 	b := newBench(t, gw.URL)
 	var err error

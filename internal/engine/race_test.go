@@ -11,6 +11,8 @@ import (
 	"assay/scenarios"
 )
 
+// The tests of races are not parallel with others: sides released to the microsecond need the processors.
+
 // A machine with time to spare keeps to the offset; on a busy one, a further attempt
 // may succeed.
 func TestARaceIsReleasedWithItsOffset(t *testing.T) {
@@ -67,7 +69,7 @@ steps:
 
 func TestARaceGoesOnUntilEachOrderHasItsMinimum(t *testing.T) {
 	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run(raceScript("60s", "killed: {b: ok, min: 5}", "exited: {b: not_found, min: 5}"))
+	o := newBench(t, gw.URL).run(raceScript("10m", "killed: {b: ok, min: 5}", "exited: {b: not_found, min: 5}"))
 	if o.BudgetSpent {
 		t.Error("the budget was spent")
 	}
@@ -104,7 +106,7 @@ func TestARaceThatMissesAnOrderEndsWithItsBudget(t *testing.T) {
 // What fits none of the orders is a breach: more of it proves nothing.
 func TestARaceWhoseIterationsFitNoOrderWaitsForNoneInVain(t *testing.T) {
 	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run(raceScript("60s", "never: {b: {error: aborted}, min: 5}"))
+	o := newBench(t, gw.URL).run(raceScript("10m", "never: {b: {error: aborted}, min: 5}"))
 	if n := len(o.Iterations); o.BudgetSpent || n < maxStrays || n > maxStrays+4 {
 		t.Errorf("budget spent: %v, %d iterations, want %d and those under way", o.BudgetSpent, n, maxStrays)
 	}
@@ -113,7 +115,7 @@ func TestARaceWhoseIterationsFitNoOrderWaitsForNoneInVain(t *testing.T) {
 // An order that a thousand iterations do not show once is given up before the budget is spent.
 func TestARaceGivesUpAnOrderThatNeverAppears(t *testing.T) {
 	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run(raceScript("60s", "killed: {b: ok, min: 5}", "exited: {b: not_found}", "never: {b: {error: aborted}, min: 1}"))
+	o := newBench(t, gw.URL).run(raceScript("10m", "killed: {b: ok, min: 5}", "exited: {b: not_found}", "never: {b: {error: aborted}, min: 1}"))
 	if n := len(o.Iterations); o.BudgetSpent || n < maxVain || n > maxVain+4 {
 		t.Errorf("budget spent: %v, %d iterations, want %d and those under way", o.BudgetSpent, n, maxVain)
 	}

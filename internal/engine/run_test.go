@@ -10,6 +10,7 @@ import (
 )
 
 func TestARunIsRepeatedAsIterationsOfOneObservation(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		script     string
 		iterations int
@@ -92,6 +93,7 @@ func TestTheBudgetEndsWhatRuns(t *testing.T) {
 }
 
 func TestTheDriversOwnLagIsRecorded(t *testing.T) {
+	t.Parallel()
 	const held = 60 * time.Millisecond
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
@@ -134,6 +136,7 @@ func TestALagIsThatOfTheTimeInWhichAScenarioRan(t *testing.T) {
 }
 
 func TestScenariosRunBesideEachOther(t *testing.T) {
+	t.Parallel()
 	const n = 8
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)

@@ -73,6 +73,7 @@ func sandboxes(t *testing.T, url string) int {
 }
 
 func TestStepsReachTheSandboxThatAnExchangeMade(t *testing.T) {
+	t.Parallel()
 	v, o, left := onPlane(t, `
 steps:
   - send: {as: made, surface: control, method: POST, path: /v2/sandboxes, json: {templateID: base, metadata: {run: "${run}"}}}
@@ -127,6 +128,7 @@ func checkHidden(t *testing.T, o *bundle.Observation) {
 }
 
 func TestSandboxesAreDeletedAlsoAfterAFailedStep(t *testing.T) {
+	t.Parallel()
 	v, _, left := onPlane(t, `
 deadline: 500ms
 steps:

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
 	b.options.Run.Jobs = 4
@@ -158,6 +159,7 @@ func TestWhatCannotRunIsSkippedWithItsReason(t *testing.T) {
 }
 
 func TestATargetThatDiesIsNotAskedAnyFurther(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
 	b.options.Destructive = true

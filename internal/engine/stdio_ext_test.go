@@ -27,6 +27,7 @@ func out(x *bundle.Exchange, stream string) string {
 }
 
 func TestAScriptSpeaksOverAWebSocket(t *testing.T) {
+	t.Parallel()
 	os := run(t, 4, `
 id: stdio.life
 steps:
@@ -84,6 +85,7 @@ expect: {p: {status: 426}}`)
 }
 
 func TestAProcessOfAWebSocketIsFoundInTheList(t *testing.T) {
+	t.Parallel()
 	os := run(t, 4, `
 id: stdio.found
 steps:
@@ -113,6 +115,7 @@ expect: {k: {error: "*"}}`)
 }
 
 func TestARawWebSocketAnswersNothing(t *testing.T) {
+	t.Parallel()
 	o := run(t, 1, `
 id: stdio.raw
 steps:

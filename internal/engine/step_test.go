@@ -64,6 +64,7 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 }
 
 func TestTheStepsGoOnBehindAnOptionalWaitInVain(t *testing.T) {
+	t.Parallel()
 	for name, await := range map[string]string{
 		"for an event":           "{on: p, event: end, within: 30ms, optional: true}",
 		"for a silence":          "{on: p, silence: 1h, within: 30ms, optional: true}",
@@ -85,6 +86,7 @@ func TestTheStepsGoOnBehindAnOptionalWaitInVain(t *testing.T) {
 
 // The unmet wait that stops the steps is recorded even after an optional one.
 func TestAnOptionalWaitDoesNotOutlastItsIteration(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	for _, rest := range []string{"{list: {as: l}}", "{pause: 10m}"} {
 		o := longer(50*time.Millisecond, func(d time.Duration) *bundle.Observation {
@@ -137,6 +139,7 @@ func TestADeadlineHasRoomForTheCommandsOfTheSteps(t *testing.T) {
 }
 
 func TestASendWaitsForWhatItSays(t *testing.T) {
+	t.Parallel()
 	const sleep = `rpc: process.Process/Start, body: [{envelope: {json: {process: {cmd: x, args: [sleep]}}}}]`
 	for name, tc := range map[string]struct {
 		wait    string
@@ -172,6 +175,7 @@ func TestASendWaitsForWhatItSays(t *testing.T) {
 }
 
 func TestAClosedConnectionIsTheScriptsDoing(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"fin", "rst", "silent"} {
 		t.Run(how, func(t *testing.T) {
 			gw := newMiniature(t)
@@ -189,6 +193,7 @@ func TestAClosedConnectionIsTheScriptsDoing(t *testing.T) {
 }
 
 func TestReadingIsSteered(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	o := newBench(t, gw.URL).run(`
 steps:
@@ -216,6 +221,7 @@ steps:
 // What was paused when the steps stopped can end by itself; what the script stopped
 // cannot.
 func TestWhatWasPausedIsReadToItsEndBehindAWaitInVain(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[string]bundle.Outcome{"pause": bundle.OutcomeComplete, "stop": bundle.OutcomeStalled} {
 		t.Run(mode, func(t *testing.T) {
 			o := newBench(t, newMiniature(t).URL).patient().run(`
@@ -260,6 +266,7 @@ steps:
 }
 
 func TestAnEndThatAClauseSpeaksOfIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	o := newBench(t, gw.URL).run(`
 steps:
@@ -292,6 +299,7 @@ func TestTheFirstDifferenceFromWhatIsExpectedIsKept(t *testing.T) {
 }
 
 func TestTheIterationsDeadlineCutsAPauseAndSaysSo(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	o := longer(50*time.Millisecond, func(d time.Duration) *bundle.Observation {
 		return newBench(t, gw.URL).run("deadline: " + d.String() + "\nsteps: [{list: {as: l}}, {pause: 10m}]")
@@ -306,6 +314,7 @@ func TestTheIterationsDeadlineCutsAPauseAndSaysSo(t *testing.T) {
 }
 
 func TestIterationsThatExpireEndTheRepeating(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	o := newBench(t, gw.URL).run("repeat: {times: 50}\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end, within: 30ms}}]")
 	if len(o.Iterations) != maxExpired || !strings.HasPrefix(o.Stopped, "3 of 50 iterations were run") {
@@ -345,6 +354,7 @@ expect: {metrics: {started: +1, killed: +1, active: +0}}
 }
 
 func TestAGaugeThatStaysWrongIsWaitedForWithinABound(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
 	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]")))

@@ -29,6 +29,7 @@ func longAnswer(n int) *bundle.Exchange {
 }
 
 func TestALongAnswerIsThinnedWithoutLosingItsPlace(t *testing.T) {
+	t.Parallel()
 	x := longAnswer(10_000)
 	note := thin(x)
 	if !strings.Contains(note, "9491 data events") {

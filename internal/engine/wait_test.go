@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"assay/internal/testkit"
 )
 
 // A wait continues while there is progress, however slow, and gives up without
@@ -63,7 +65,7 @@ func TestAWaitLastsFromTheLastProgress(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, tc.want) || took != tc.took {
 					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.took)
 				}
-				time.Sleep(tc.every) // let the last timer fire
+				testkit.Advance(tc.every) // let the last timer fire
 			})
 		})
 	}
@@ -98,7 +100,7 @@ func TestSilenceBeginsAnewWithEachByte(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, tc.want) || took != tc.took {
 					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.took)
 				}
-				time.Sleep(time.Second) // let the last timer fire
+				testkit.Advance(time.Second) // let the last timer fire
 			})
 		})
 	}
@@ -110,7 +112,7 @@ func TestWorkAsideSharesItsTimeAfterAnInterrupt(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		e := new(env)
 		defer e.noteInterrupt(ctx)()
-		time.Sleep(time.Minute)
+		testkit.Advance(time.Minute)
 		cancel()
 		synctest.Wait()
 		interrupted := time.Now()

@@ -43,6 +43,7 @@ func enveloped(json string) string { return string(wire.AppendEnvelope(nil, 0, [
 const started = `{"process":{"cmd":"/bin/sh","args":["-c","sleep"],"envs":{"ASSAY_RUN":"run1/test.script"}}}`
 
 func TestStepsSendTheseBytes(t *testing.T) {
+	t.Parallel()
 	newline := base64.StdEncoding.EncodeToString([]byte("\n"))
 	for name, tc := range map[string]struct {
 		script string
@@ -150,6 +151,7 @@ func TestStepsSendTheseBytes(t *testing.T) {
 }
 
 func TestSendSendsTheseBytes(t *testing.T) {
+	t.Parallel()
 	const message = `{"process":{"cmd":"x"}}`
 	const marked = `{"process":{"cmd":"x","envs":{"ASSAY_RUN":"run1/test.script"}}}`
 	start := func(b *bench, length string, body string, fields ...string) string {
@@ -279,6 +281,7 @@ steps:
 }
 
 func TestASplitIsSentInSeparateWrites(t *testing.T) {
+	t.Parallel()
 	gw := newMiniature(t)
 	o := newBench(t, gw.URL).run(`
 steps:

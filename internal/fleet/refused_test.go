@@ -47,9 +47,7 @@ func TestWorkersAreRefused(t *testing.T) {
 	defer leave()
 	go func() {
 		defer close(joined)
-		for !taken(t, b, "refusing", 1) {
-			time.Sleep(5 * time.Millisecond) // another connection looks at the bus
-		}
+		until(t, func() bool { return taken(t, b, "refusing", 1) }) // another connection looks at the bus
 	}()
 	w.come(ctx, worker(1, testVersion))
 	<-joined

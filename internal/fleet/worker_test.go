@@ -12,18 +12,18 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/testkit"
 )
 
 // until waits until something is so that another process or connection brings about.
 func until(t *testing.T, so func() bool) {
 	t.Helper()
-	for begun := time.Now(); !so(); {
-		if t.Context().Err() != nil || time.Since(begun) > 2*time.Minute {
-			t.Error("it does not come about")
-			return
+	testkit.Eventually(t, func() error {
+		if !so() {
+			return errors.New("it does not come about")
 		}
-		pause(t.Context(), 5*time.Millisecond)
-	}
+		return nil
+	})
 }
 
 // A worker that was there long before its run takes part: only from then on may the coordinator be silent.

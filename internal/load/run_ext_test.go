@@ -26,6 +26,7 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/portable"
 	"assay/internal/target"
+	"assay/internal/testkit"
 )
 
 func served(t *testing.T, o zoo.Options) string {
@@ -310,9 +311,12 @@ func TestTheFolderOfARun(t *testing.T) {
 	var gaps atomic.Bool
 	watching.Go(func() {
 		defer stop()
-		for all := []string(nil); (len(all) == 0 || !gaps.Load()) && ctx.Err() == nil; all, _ = filepath.Glob(during) {
-			time.Sleep(10 * time.Millisecond) // the run does not report scrapes
-		}
+		testkit.Eventually(t, func() error { // the run does not report scrapes
+			if all, _ := filepath.Glob(during); ctx.Err() == nil && (len(all) == 0 || !gaps.Load()) {
+				return fmt.Errorf("scrapes %q, gaps: %v", all, gaps.Load())
+			}
+			return nil
+		})
 	})
 	seen := ticked(func(now load.Tick) {
 		if now.Gap.Count > 0 {

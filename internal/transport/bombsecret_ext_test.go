@@ -13,6 +13,7 @@ import (
 // A response with a secret behind what is decompressed of it is overwritten in the record:
 // whoever has the record can decompress the rest.
 func TestASecretBehindTheLimitOfDecompressionIsNotRecorded(t *testing.T) {
+	t.Parallel()
 	const token = "s3cr3t-token-of-the-run"
 	bomb := string(call.Compress(append(make([]byte, 20<<20), token...)))
 	for name, tt := range map[string]struct {

@@ -210,6 +210,7 @@ func TestWaysToEndAConnection(t *testing.T) {
 
 // The kernel reports a reset once, to the first write or read after it.
 func TestResetIsSeenWhileARequestIsWritten(t *testing.T) {
+	t.Parallel()
 	body := make([]byte, 64<<20)
 	for range 20 {
 		addr := rawServer(t, func(c *net.TCPConn) {
@@ -230,6 +231,7 @@ func TestResetIsSeenWhileARequestIsWritten(t *testing.T) {
 }
 
 func TestPausedReaderReadsNothingUntilResumed(t *testing.T) {
+	t.Parallel()
 	sent := make(chan struct{})
 	paused := make(chan struct{})
 	addr := rawServer(t, func(c *net.TCPConn) {
@@ -258,6 +260,7 @@ func TestPausedReaderReadsNothingUntilResumed(t *testing.T) {
 }
 
 func TestRateBoundsTheReader(t *testing.T) {
+	t.Parallel()
 	body := strings.Repeat("x", 20_000)
 	c := newClient(t)
 	conn := c.dial(answering(t, false, respond(200, "", body)))

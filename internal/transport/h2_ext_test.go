@@ -55,6 +55,7 @@ func TestRequestOverHTTP2SendsItsFieldsAsTheyAreGiven(t *testing.T) {
 }
 
 func TestManyStreamsShareOneConnection(t *testing.T) {
+	t.Parallel()
 	w := serveGateway(t)["h2c"]
 	c := newClient(t)
 	conn := c.open(w)
@@ -225,6 +226,7 @@ func silent(c *net.TCPConn) { io.Copy(io.Discard, c) }
 
 // In HPACK, the escaped forms of a secret look like no form of it.
 func TestASecretInAHeaderBlockIsNotRecorded(t *testing.T) {
+	t.Parallel()
 	const token = `t0ken"with\%41<&>-0123456789`
 	for name, encode := range testkit.Encodings {
 		if strings.Contains(name, "Huffman") {

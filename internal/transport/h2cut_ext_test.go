@@ -13,6 +13,7 @@ import (
 
 // What is quoted from a frame is cut. The beginning of a secret before the cut is too short to be found.
 func TestASecretAtTheCutOfAQuotationIsNotRecorded(t *testing.T) {
+	t.Parallel()
 	const token = "t0ken-0123456789abcdefghijklmnopqrstuvwx"
 	at := func(cut int) string { return strings.Repeat("x", cut-len(token)/2+1) + token }
 	head := func(fields ...string) func(p *h2peer, id uint32) {

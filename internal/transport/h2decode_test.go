@@ -109,6 +109,7 @@ func TestDecodedStreamsSayWhatTheirProtocolSays(t *testing.T) {
 }
 
 func TestReadingWaitsForAPeerThatDoesNotTakeItsAcknowledgements(t *testing.T) {
+	t.Parallel()
 	c := newConn(NewRecorder(NewClock(), nil), "c", "")
 	h := newMux(c, Options{HTTP: H2C})
 	c.proto = h

@@ -270,6 +270,7 @@ func TestLargeHeaderBlockGoesOnInContinuation(t *testing.T) {
 }
 
 func TestSettingsAndPingAreAcknowledgedAndWindowIsGivenBack(t *testing.T) {
+	t.Parallel()
 	const size = 8 << 20
 	done := make(chan []string, 1)
 	w := h2Server(t, func(p *h2peer) {
@@ -344,6 +345,7 @@ func flooding(t *testing.T, frames int, held <-chan struct{}) way {
 }
 
 func TestStreamThatIsHeldMayUseItsWindowAndNoMore(t *testing.T) {
+	t.Parallel()
 	const window = 4 << 20 / 16384
 	for name, tt := range map[string]struct {
 		frames  int

@@ -34,6 +34,7 @@ func head(end bool, fields ...string) func(p *h2peer, id uint32) {
 
 // A peer that violates HTTP/2 ends in garbage, and the violation names the breach.
 func TestBreachOfHTTP2IsNamed(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("a", 30_000)
 	tests := []struct {
 		name string
@@ -153,6 +154,7 @@ func TestBreachOfHTTP2IsNamed(t *testing.T) {
 
 // An end of the stream or the connection that does not violate HTTP/2 is named too.
 func TestEndOfAStreamOrConnectionIsNamed(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		serve   func(p *h2peer)
@@ -341,6 +343,7 @@ func TestABusyPeerIsLeftUnread(t *testing.T) {
 
 // Once several responses were left unread, a connection is read less far.
 func TestTheNextBusyPeersAreLeftSooner(t *testing.T) {
+	t.Parallel()
 	memory := transport.NewMemory(64 << 20)
 	var unread string
 	for range 4 {
@@ -360,6 +363,7 @@ func TestTheNextBusyPeersAreLeftSooner(t *testing.T) {
 }
 
 func TestPeerThatNeverSendsSettingsIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	c := newClient(t)
 	x := c.ask(c.open(h2Server(t, func(p *h2peer) { io.Copy(io.Discard, p.c) })))
 	if s := x.Snapshot(); s.Outcome != "" || s.Sent == nil {

@@ -106,6 +106,7 @@ func TestRequestByHandIsAnsweredUnderTheNameOfTheConnection(t *testing.T) {
 }
 
 func TestBreachByHandIsAnsweredByThePeer(t *testing.T) {
+	t.Parallel()
 	five := int64(5)
 	tests := []struct {
 		name    string
@@ -215,6 +216,7 @@ func TestRawFrameInPiecesStaysWhole(t *testing.T) {
 
 // A peer must respect the windows that a script announces by hand.
 func TestPeerIsHeldToTheWindowOfARawConnection(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		sizes   []int

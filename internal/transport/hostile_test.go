@@ -97,6 +97,7 @@ func TestResetInAStreamUntilCloseIsNoCompleteAnswer(t *testing.T) {
 }
 
 func TestEndlessHeadersEndAsGarbageWithBoundedMemoryAndReading(t *testing.T) {
+	t.Parallel()
 	addr := rawServer(t, func(c *net.TCPConn) {
 		readRequest(bufio.NewReader(c))
 		io.WriteString(c, "HTTP/1.1 200 OK\r\n")
@@ -123,6 +124,7 @@ func TestEndlessHeadersEndAsGarbageWithBoundedMemoryAndReading(t *testing.T) {
 }
 
 func TestHugeBodyIsCountedButNotKept(t *testing.T) {
+	t.Parallel()
 	const size = 40 << 20
 	addr := rawServer(t, func(c *net.TCPConn) {
 		readRequest(bufio.NewReader(c))
@@ -168,6 +170,7 @@ func TestLengthOf2GiBAllocatesNothing(t *testing.T) {
 }
 
 func TestManyFramesAreBoundedAndTheEndIsStillSeen(t *testing.T) {
+	t.Parallel()
 	const frames = 25_000
 	body := envelope(0, startEvent) + strings.Repeat(envelope(0, `{"event":{"data":{"stdout":"eA=="}}}`), frames) +
 		envelope(0, endEvent) + envelope(2, "{}")
@@ -213,6 +216,7 @@ func TestRefusedConnectionIsRecorded(t *testing.T) {
 }
 
 func TestWriteEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	under := make(chan struct{})
 	addr := rawServer(t, func(c *net.TCPConn) { // reads only the beginning
 		c.Read(make([]byte, 1))

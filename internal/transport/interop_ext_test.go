@@ -162,6 +162,7 @@ func (c *client) call(conn *transport.Conn, r rpc) *transport.Exchange {
 
 // Every protocol means the same over every HTTP version, codec and compression.
 func TestConnectGoIsUnderstoodInEveryProtocolOnEveryVersion(t *testing.T) {
+	t.Parallel()
 	ways := serveGateway(t)
 	for version, w := range ways {
 		for _, protocol := range []string{"connect", "grpc", "grpc-web"} {
@@ -292,6 +293,7 @@ func TestStatusOfGRPCIsRecordedWithItsPlaceAndMetadata(t *testing.T) {
 }
 
 func TestOpenSaysWhyThereIsNoHTTP2(t *testing.T) {
+	t.Parallel()
 	ways := serveGateway(t)
 	old := httptest.NewUnstartedServer(http.NotFoundHandler())
 	old.StartTLS()

@@ -36,6 +36,7 @@ func endless(t *testing.T, head, body string) string {
 // A response that does not fit into the memory of the run is not read to its end: that is no
 // violation of the peer. All memory is free again after the run.
 func TestAResponseThatDoesNotFitIsLeftUnread(t *testing.T) {
+	t.Parallel()
 	bomb := string(call.Compress(make([]byte, 256<<20)))
 	gzipped := "Connect-Content-Encoding: gzip\r\n"
 	output := envelope(0, `{"event":{"data":{"stdout":"`+strings.Repeat("eHh4", 8<<10)+`"}}}`)
@@ -90,6 +91,7 @@ func TestAResponseThatDoesNotFitIsLeftUnread(t *testing.T) {
 
 // A target whose responses have to be cut keeps sending more of the same.
 func TestAfterThreeUnreadResponsesLaterOnesAreReadLessFar(t *testing.T) {
+	t.Parallel()
 	memory := transport.NewMemory(256 << 20)
 	c := newClient(t)
 	c.rec.Within(memory)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestASecretIsFoundWhereverItStandsInALongBody(t *testing.T) {
+	t.Parallel()
 	const text = "s3cret-of-the-run"
 	r := redactor{Redactor: secret.New([]string{text})}
 	for name, form := range map[string]string{"plain": text, "base64": base64.StdEncoding.EncodeToString([]byte("x" + text))} {
@@ -37,6 +38,7 @@ func TestASecretIsFoundWhereverItStandsInALongBody(t *testing.T) {
 
 // A form of a secret that takes many times its length stands in one window, wherever it begins.
 func TestALongFormIsFoundAtEveryEdgeOfAWindow(t *testing.T) {
+	t.Parallel()
 	const text = "s3cret-runs"
 	r := redactor{Redactor: secret.New([]string{text})}
 	form := base64.StdEncoding.EncodeToString([]byte(testkit.Encodings[`in \u0041`](text)))

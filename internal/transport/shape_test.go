@@ -30,6 +30,7 @@ const (
 )
 
 func TestAnswerIsDecodedByItsShape(t *testing.T) {
+	t.Parallel()
 	life := envelope(0, startEvent) + envelope(0, dataEvent) + envelope(0, endEvent) + envelope(2, "{}")
 	packed := func(s string) string { return envelope(1, string(call.Compress([]byte(s)))) }
 	lines := `{"type":"start","pid":7}` + "\n" + `{"type":"stdout","data":"hello\n"}` + "\n" + `{"type":"end","exit_code":3}` + "\n"

@@ -83,6 +83,7 @@ func TestASnapshotKeepsAFrameThatHasOnlyBegun(t *testing.T) {
 
 // A server may cut its output as it likes, and ping as often as it likes.
 func TestAWebSocketInThousandsOfFragmentsIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
 	const fragments = 3000
 	output := wire.AppendWSFrame(nil, wire.WSHead{Opcode: wire.WSBinary}, []byte{1})
 	for range fragments {

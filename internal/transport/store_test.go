@@ -20,6 +20,7 @@ import (
 
 // A stream has the same record however it is split, below and above the limit.
 func TestStoreKeepsEdgesAndDigestForAnySplit(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 1, 4 << 10, 16 << 10, 30_000, 30_001, 34_000, 90_000} {
 		all := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
 		for _, step := range []int{1, 7, 4096, 65_536} {
@@ -106,6 +107,7 @@ func TestCompressedBytesWithASecretAreNotRecorded(t *testing.T) {
 
 // A peer decides how many compressed messages with a secret it sends, and how long they are.
 func TestPiecesToOverwriteAreBounded(t *testing.T) {
+	t.Parallel()
 	const token = "s3cr3t-token-of-the-run"
 	message := func(seed byte, n int) []byte {
 		noise := make([]byte, n)
@@ -186,6 +188,7 @@ func TestTheBeginningOfASecretAtTheEndOfWhatIsKeptIsNotRecorded(t *testing.T) {
 }
 
 func TestGunzipBoundsABomb(t *testing.T) {
+	t.Parallel()
 	var g gunzipper
 	const limit = 4 << 10
 	_, err := g.decode(call.Compress(make([]byte, 32<<20)), limit)

@@ -83,6 +83,7 @@ func TestASecretInTheNamesOfACertificateIsNotRecorded(t *testing.T) {
 
 // A peer that reads nothing blocks a write. CloseWrite of TLS waits for that write.
 func TestHalfCloseDoesNotWaitForABlockedWrite(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		http  string
 		serve func(peer *tls.Conn)

@@ -24,9 +24,9 @@ func TestShortStreamsAreMeasured(t *testing.T) {
 			mu.Unlock()
 			defer open.Add(-1)
 			n := calls.Add(1)
-			time.Sleep(2 * time.Millisecond)
+			<-time.After(2 * time.Millisecond) // of the bubble's clock, like all times here
 			on()
-			time.Sleep(3 * time.Millisecond)
+			<-time.After(3 * time.Millisecond)
 			on()
 			if n == 4 {
 				return errors.New("broken")
@@ -56,7 +56,7 @@ func TestHeldStreamsBeginEvenly(t *testing.T) {
 			if want := time.Duration(n.Add(1)-1) * 200 * time.Millisecond; time.Since(begin) != want {
 				late.Add(1)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute) // of the bubble's clock
 			on()
 			return nil
 		})

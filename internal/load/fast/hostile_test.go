@@ -4,6 +4,7 @@ package fast_test
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
+	"assay/internal/testkit"
 )
 
 // hostiles returns the number of streams against hostile peers: few by default, more with
@@ -196,13 +198,12 @@ func hostilePeers(t *testing.T, engine fast.Engine, serve func(net.Conn), change
 		t.Errorf("%d descriptors are left", left)
 	}
 	q.Results, q.Values = nil, nil
-	grown := loadtest.Heap() - before
-	for end := time.Now().Add(30 * time.Second); grown > 16<<20 && time.Now().Before(end); grown = loadtest.Heap() - before {
-		time.Sleep(100 * time.Millisecond) // the peers' ends are closed with a delay
-	}
-	if grown > 16<<20 {
-		t.Errorf("the heap has grown by %d KB", grown>>10)
-	}
+	testkit.Eventually(t, func() error { // the peers' ends are closed with a delay
+		if grown := loadtest.Heap() - before; grown > 16<<20 {
+			return fmt.Errorf("the heap has grown by %d KB", grown>>10)
+		}
+		return nil
+	})
 	t.Log(counts)
 }
 

@@ -4,6 +4,7 @@ package fast
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/testkit"
 )
 
 // Bytes that were peeked at are handled once, and removed when the next request is written,
@@ -154,9 +156,10 @@ func held(t *testing.T, fd int32) int {
 // awaitHeld waits until a socket holds n bytes.
 func awaitHeld(t *testing.T, fd int32, n int) {
 	t.Helper()
-	for begun := time.Now(); held(t, fd) < n; {
-		if time.Since(begun) > 30*time.Second {
-			t.Fatalf("%d of %d bytes came", held(t, fd), n)
+	testkit.Eventually(t, func() error {
+		if came := held(t, fd); came < n {
+			return fmt.Errorf("%d of %d bytes came", came, n)
 		}
-	}
+		return nil
+	})
 }
