@@ -2,11 +2,10 @@
 GO       ?= go
 TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
-FUZZTIME ?= 60s
 # The program without symbol table and debug information; empty for a debugger.
 GO_LDFLAGS ?= -s -w
 
-.PHONY: help build debian cross test test-go test-sdk race lint tidy generate generated notice vuln bench bench-peers hostile nightly fuzz selftest
+.PHONY: help build debian quick test test-unit test-blackbox test-browser test-tools slowest cross lint tidy generate generated notice vuln bench bench-peers hostile fuzz nightly $(addprefix nightly-,$(PARTS))
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,29 +25,55 @@ debian: ## install the Debian packages that tests use (needs root); without them
 		echo "NOT INSTALLED, their tests are skipped: apt-get install$$missing needs root" >&2; \
 	fi
 
-test: debian cross ## unit tests, black-box tests through the binary, the catalogue, the self-test
-	$(GO) vet ./...
-	$(MAKE) -j 2 test-go test-sdk
+# Each test runs once in `make test`:
+#   test-unit      with the race detector: all packages but those of BLACKBOX
+#   test-blackbox  without, since it would only slow down what starts programs, gateways and Node: BLACKBOX
+#   test-browser   without, for the same reason: the tests in *_browser_test.go, which have the build tag !race
+# What takes longer, and BLACKBOX with the race detector, is nightly.
+BLACKBOX := ./cmd/assay ./internal/selftest ./suites ./sdk
+UNIT      = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(BLACKBOX))")
+BROWSER  := $(wildcard fakes/*/*_browser_test.go internal/*/*_browser_test.go reports/*_browser_test.go)
+
+# $(call gotest,NAME) runs `go test`, without vet, which the linters include. It prints a line for each package, what fails and what is skipped, and keeps
+# the record for `make slowest`.
+gotest = mkdir -p bin/tests && .ci/part $(1) $(TOOLS) gotestsum --format pkgname --jsonfile bin/tests/$(1).json -- -vet=off -timeout 20m
+
+test: debian ## the tests: units with the race detector; then the program, the self-test, the SDKs and the browser without
+	$(MAKE) -j 2 test-unit test-blackbox
+	$(MAKE) test-browser test-tools
+
+test-unit:
+	$(call gotest,unit) -race -p 2 -parallel 8 $(UNIT)
+
+# Most tests wait, so more of them run at a time than there are processors; the packages of BLACKBOX say so themselves. The longest
+# of these begins first.
+test-blackbox:
+	$(call gotest,blackbox) -p 2 $(BLACKBOX)
+
+test-browser:
+	$(call gotest,browser) -run "^($$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $(BROWSER) | paste -sd '|'))$$" $(addprefix ./,$(sort $(dir $(BROWSER))))
+
+test-tools:
+	cd tools/notice && $(GO) test ./...
+	cd tools/vuln && $(GO) test ./...
+
+slowest: ## the ten slowest tests of the last `make test`; fail if one took over 30 s and .ci/long does not list it
+	@cat bin/tests/*.json >bin/tests.json && echo "the slowest tests:" && $(TOOLS) gotestsum tool slowest --jsonfile bin/tests.json --threshold 1s --num 10
+	@over=$$($(TOOLS) gotestsum tool slowest --jsonfile bin/tests.json --threshold 30s | grep -vwF "$$(sed -n 's/^\(Test[^ ]*\) .*/\1/p' .ci/long)"); \
+	if [ -n "$$over" ]; then printf 'over 30 s, and not in .ci/long:\n%s\n' "$$over" >&2; exit 1; fi
+
+# What differs from this commit, without the tests that start programs and gateways.
+QUICK_BASE ?= HEAD
+quick: ## while editing: build, vet, and the unit tests of the changed packages, without the race detector
+	$(GO) build ./... && $(GO) vet ./...
+	@changed=$$( (git diff --name-only $(QUICK_BASE) -- '*.go'; git ls-files --others --exclude-standard -- '*.go') | xargs -rn1 dirname | sort -u | \
+		while read -r dir; do if [ -d "$$dir" ]; then $(GO) list "./$$dir"; fi; done | grep -vxF "$$($(GO) list $(BLACKBOX))"); \
+	if [ -z "$$changed" ]; then echo "no package differs from $(QUICK_BASE)"; else $(GO) test -short $$changed; fi
 
 # The systems of the releases, besides this one.
 SYSTEMS := darwin/arm64 windows/amd64
 cross: ## vet the code, which also compiles it, for the other systems of the releases
 	@set -e; for s in $(SYSTEMS); do echo "vet for $$s"; CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} $(GO) vet ./...; done
-
-# The longest packages begin first, two at a time. The others run three at a time.
-LONG := ./internal/selftest ./cmd/assay ./suites ./fakes/gateway
-test-go:
-	failed=; $(GO) test -timeout 20m $(LONG) || failed=1; \
-	$(GO) test -p 3 -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list ./sdk $(LONG))") || failed=1; test -z "$$failed"
-	cd tools/notice && $(GO) test ./...
-	cd tools/vuln && $(GO) test ./...
-
-# -v, so that a test that is skipped is seen.
-test-sdk:
-	$(GO) test -v ./sdk
-
-race: debian ## the unit tests and a smoke of the catalogue under the race detector
-	$(GO) test -race -short -timeout 40m ./...
 
 lint: ## linters, floors, formatting
 	$(LINT) run --allow-parallel-runners ./...
@@ -88,21 +113,23 @@ BENCH_ONLY    ?= short,together,memory,most,even,pace,stop,ws,tls
 bench-peers: build ## compare the load driver with wrk, h2load, k6 and others: docs/performance.md
 	$(GO) run ./bench/peers -streams $(BENCH_STREAMS) -runs $(BENCH_RUNS) -only $(BENCH_ONLY) $(if $(BENCH_BASE),-base $(BENCH_BASE))
 
-selftest: build ## the kill matrix, with every scenario against every fault
-	bin/assay selftest --full
-
-HOSTILE_MODES ?= *
+HOSTILE_MODES    ?= *
+HOSTILE_COMMANDS ?= conform,load,doctor,replay
 hostile: build ## run the program against every hostile server; print exit code, time and memory of each run
-	$(GO) run ./bench/hostile -modes '$(HOSTILE_MODES)'
+	$(GO) run ./bench/hostile -modes '$(HOSTILE_MODES)' -commands '$(HOSTILE_COMMANDS)'
 
+# The fuzz targets of one day of the week; FUZZ_DAY=all runs every target.
+DAY      := $(shell echo $$(( $$(date +%s) / 86400 % 7 + 1 )))
+FUZZTIME ?= 2m
+FUZZ_DAY ?= $(DAY)
 # By default an input may be minimized for a minute, in which nothing else is tried.
 # go test can fail when FUZZTIME ends, without a failing input: https://go.dev/issue/75804.
-fuzz: ## every fuzz target for FUZZTIME; list the targets that failed
-	@set -e; packages=$$($(GO) list ./...); failed=; log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	for pkg in $$packages; do \
-		list=$$($(GO) test -list '^Fuzz' $$pkg); \
-		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
-			echo "== $$pkg $$target"; \
+fuzz: ## a seventh of the fuzz targets, by the day, for FUZZTIME each; list the targets that failed
+	@set -e; log=$$(mktemp); trap 'rm -f $$log' EXIT; failed=; n=0; \
+	for target in $$(git grep -h -o --no-line-number -E '^func Fuzz\w+' -- '*_test.go' | sed 's/func //' | sort -u); do \
+		n=$$(( n % 7 + 1 )); [ "$(FUZZ_DAY)" = all ] || [ $$n = $(FUZZ_DAY) ] || continue; \
+		for file in $$(git grep -l -E "^func $$target\(" -- '*_test.go'); do \
+			pkg=./$${file%/*}; echo "== $$pkg $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$pkg | tee $$log; \
 			grep -q '^ok' $$log || { grep -qx ' *context deadline exceeded' $$log && ! grep -q 'Failing input' $$log; } || \
 				failed="$$failed $$pkg.$$target"; \
@@ -110,13 +137,31 @@ fuzz: ## every fuzz target for FUZZTIME; list the targets that failed
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
-nightly: ## the long tests: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios, vulnerabilities
-	$(GO) test -race -timeout 3h ./...
-	$(MAKE) fuzz
-	$(MAKE) selftest
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -timeout 30m -run '^TestNoCommandTakesTheGatewayAway$$' ./fakes/gateway
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 4h -run '^TestNothingRightIsBlamedUnderLoad$$' ./internal/selftest
+# The parts of `make nightly`: each ends within an hour on two cores. What takes longer is a seventh by the day.
+PARTS := race selftest busy scenarios hostile-conform hostile-load hostile-others fuzz bench cross vuln
+nightly: ## the long tests, or one part of them: make nightly PART=hostile-load
+	@rm -f bin/parts; for part in $(or $(PART),$(PARTS)); do \
+		case " $(PARTS) " in *" $$part "*) ;; *) echo "PART=$$part: want one of $(PARTS)" >&2; exit 2;; esac; \
+	done; failed=; \
+	for part in $(or $(PART),$(PARTS)); do .ci/part $$part $(MAKE) nightly-$$part || failed="$$failed $$part"; done; \
+	.ci/part; if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
+
+nightly-race: debian # what `make test` runs without the race detector
+	ASSAY_NIGHTLY=1 $(GO) test -race -short -timeout 55m -p 1 $(BLACKBOX)
+nightly-selftest: build # a seventh of the faults and variants, with every scenario on all axes
+	bin/assay selftest --full --shard $(DAY)/7
+nightly-busy: # nothing right is blamed on a busy machine
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '^TestNothingRightIsBlamedUnderLoad$$' ./internal/selftest
+nightly-scenarios: build # slow and destructive scenarios, and the tests of the units that take long
 	bin/assay conform --slow --destructive --strict
-	$(MAKE) bench
-	$(MAKE) hostile
-	$(MAKE) vuln
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -timeout 50m -parallel 8 $(UNIT)
+nightly-hostile-conform:
+	$(MAKE) hostile HOSTILE_COMMANDS=conform
+nightly-hostile-load:
+	$(MAKE) hostile HOSTILE_COMMANDS=load
+nightly-hostile-others:
+	$(MAKE) hostile HOSTILE_COMMANDS=doctor,replay
+nightly-fuzz: fuzz
+nightly-bench: bench
+nightly-cross: cross
+nightly-vuln: vuln

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,13 +50,13 @@ func TestEventuallyEndsATestInWhichItIsNeverSo(t *testing.T) {
 
 func TestAdvanceReturnsWhenWhatTheTimeCausesIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		done := false
-		time.AfterFunc(time.Minute, func() { done = true })
+		var done atomic.Bool
+		time.AfterFunc(time.Minute, func() { done.Store(true) })
 		Advance(time.Minute - 1)
-		if done {
+		if done.Load() {
 			t.Error("done too early")
 		}
-		if Advance(1); !done {
+		if Advance(1); !done.Load() {
 			t.Error("not done")
 		}
 	})
