@@ -5,7 +5,7 @@ LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 # The program without symbol table and debug information; empty for a debugger.
 GO_LDFLAGS ?= -s -w
 
-.PHONY: help build debian quick test test-unit test-blackbox test-browser test-tools slowest cross lint tidy generate generated notice vuln bench bench-peers hostile fuzz nightly $(addprefix nightly-,$(PARTS))
+.PHONY: help build debian quick test test-unit test-blackbox test-plain test-tools slowest cross lint tidy generate generated notice vuln bench bench-peers hostile fuzz nightly $(addprefix nightly-,$(PARTS))
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,21 +26,22 @@ debian: ## install the Debian packages that tests use (needs root); without them
 	fi
 
 # Each test runs once in `make test`:
-#   test-unit      with the race detector: all packages but those of BLACKBOX
+#   test-unit      with the race detector: all packages but those of BLACKBOX and PURE
 #   test-blackbox  without, since it would only slow down what starts programs, gateways and Node: BLACKBOX
-#   test-browser   without, for the same reason: the tests in *_browser_test.go, which have the build tag !race
-# What takes longer, and BLACKBOX with the race detector, is nightly.
+#   test-plain     without, for the same reason: PURE, which starts no goroutine of its own, and of the units the files with the
+#                  build tag !race, which measure memory or open a browser
+# What takes longer, and all packages with the race detector, is nightly.
 BLACKBOX := ./cmd/assay ./internal/selftest ./suites ./sdk
-UNIT      = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(BLACKBOX))")
-BROWSER  := $(wildcard fakes/*/*_browser_test.go internal/*/*_browser_test.go reports/*_browser_test.go)
+PURE     := ./docs ./internal/history/... ./internal/judge/... ./reports/... ./scenarios
+UNIT      = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(BLACKBOX) $(PURE))")
+TAGGED    = $(shell git grep -l '^//go:build !race' -- '*_test.go' ':!cmd' ':!reports')
 
-# $(call gotest,NAME) runs `go test`, without vet, which the linters include. It prints a line for each package, what fails and what is skipped, and keeps
-# the record for `make slowest`.
+# $(call gotest,NAME) runs `go test`, without vet, which the linters include. It prints a line for each package, what fails and
+# what is skipped, and keeps the record for `make slowest`.
 gotest = mkdir -p bin/tests && .ci/part $(1) $(TOOLS) gotestsum --format pkgname --jsonfile bin/tests/$(1).json -- -vet=off -timeout 20m
 
-test: debian ## the tests: units with the race detector; then the program, the self-test, the SDKs and the browser without
-	$(MAKE) -j 2 test-unit test-blackbox
-	$(MAKE) test-browser test-tools
+test: debian ## the tests: the units with the race detector; the program, the self-test, the SDKs and the browser without
+	$(MAKE) -j 2 test-unit test-blackbox test-plain test-tools
 
 test-unit:
 	$(call gotest,unit) -race -p 2 -parallel 8 $(UNIT)
@@ -50,8 +51,9 @@ test-unit:
 test-blackbox:
 	$(call gotest,blackbox) -p 2 $(BLACKBOX)
 
-test-browser:
-	$(call gotest,browser) -run "^($$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $(BROWSER) | paste -sd '|'))$$" $(addprefix ./,$(sort $(dir $(BROWSER))))
+test-plain:
+	$(call gotest,plain) -p 2 $(PURE)
+	$(call gotest,tagged) -p 2 -run "^($$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $(TAGGED) | paste -sd '|'))$$" $(addprefix ./,$(sort $(dir $(TAGGED))))
 
 test-tools:
 	cd tools/notice && $(GO) test ./...
@@ -147,7 +149,7 @@ nightly: ## the long tests, or one part of them: make nightly PART=hostile-load
 	.ci/part; if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
 nightly-race: debian # what `make test` runs without the race detector
-	ASSAY_NIGHTLY=1 $(GO) test -race -short -timeout 55m -p 1 $(BLACKBOX)
+	ASSAY_NIGHTLY=1 $(GO) test -race -short -timeout 55m -p 2 $(BLACKBOX) $(PURE)
 nightly-selftest: build # a seventh of the faults and variants, with every scenario on all axes
 	bin/assay selftest --full --shard $(DAY)/7
 nightly-busy: # nothing right is blamed on a busy machine

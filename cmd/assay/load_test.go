@@ -109,7 +109,7 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 // middle of its run, and returns its exit error.
 func stopAndGo(p *os.Process, ended <-chan error) error {
 	for {
-		_ = p.Signal(testkit.SIGSTOP) // it may have ended
+		_ = p.Signal(testkit.SIGSTOP)      // it may have ended
 		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // as long as the driver must notice
 		_ = p.Signal(testkit.SIGCONT)
 		select {

@@ -251,25 +251,6 @@ func TestAShellWithoutATerminalCannotControlJobs(t *testing.T) {
 	}
 }
 
-func TestTenThousandIdleTerminalsAreSmall(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		name string
-		argv []string
-		most int // bytes
-	}{
-		{"cat", []string{"cat"}, 12 << 10},
-		{"command", sh("sleep 100"), 16 << 10},
-		{"shell", []string{"sh", "-i"}, 32 << 10},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			if testkit.Alone(t) {
-				idleTerminals(t, row.argv, row.most)
-			}
-		})
-	}
-}
-
 func idleTerminals(t *testing.T, argv []string, most int) {
 	testkit.CheckLeaks(t)
 	const n = 10_000
