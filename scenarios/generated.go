@@ -42,7 +42,7 @@ func (c *Catalogue) marshal(digest string) ([]byte, error) {
 // edits it.
 func unmarshal(form []byte) (*Catalogue, error) {
 	// Integers within JSON values are int64, as they are float64, never uint64.
-	mode, err := cbor.DecOptions{IntDec: cbor.IntDecConvertSigned, DefaultMapType: reflect.TypeFor[map[string]any](), MaxArrayElements: math.MaxInt32}.DecMode()
+	mode, err := cbor.DecOptions{IntDec: cbor.IntDecConvertSignedOrFail, DefaultMapType: reflect.TypeFor[map[string]any](), MaxArrayElements: math.MaxInt32}.DecMode()
 	if err != nil {
 		return nil, err
 	}

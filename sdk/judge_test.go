@@ -155,7 +155,7 @@ func (j *judge) read(out io.Reader) {
 		fmt.Fprintf(&running, "\n%s: %q", r.name, r.call)
 	}
 	if err != nil || len(j.runs) > 0 {
-		j.end = fmt.Errorf("node ended: %s%v, in these calls:%s\n%s", wrong, err, &running, &j.stderr)
+		j.end = fmt.Errorf("node ended: %s%v, in these calls:%s\n%s", wrong, j.node.ProcessState, &running, &j.stderr)
 	}
 }
 
