@@ -13,9 +13,12 @@ import (
 func TestTheProgramsRunByHand(t *testing.T) {
 	t.Parallel()
 	ready(t)
-	served := endpoint{token: token}
-	served.url = start(t, exec.Command(program(t), "serve", "--listen", "127.0.0.1:0", "--token-file", secret(t, token), "--processes", "os"), 1)[0]
-	broken := serve(t, faulty("stdio-accept-wrong"))
+	// Each has a gateway of its own, because a program takes what still runs there for what its own call has left.
+	served := func() endpoint {
+		urls := start(t, exec.Command(program(t), "serve", "--listen", "127.0.0.1:0", "--token-file", secret(t, token), "--processes", "os"), 1)
+		return endpoint{url: urls[0], token: token}
+	}
+	broken := func() endpoint { return serve(t, faulty("stdio-accept-wrong")) }
 	for _, h := range []struct {
 		name     string
 		gateway  endpoint
@@ -24,12 +27,12 @@ func TestTheProgramsRunByHand(t *testing.T) {
 		pattern  string
 		exitCode int
 	}{
-		{"the SDK", served, viaSDK, real, "^(run|sendStdin|pty: what|files: (text|exists)|signed)", 0},
+		{"the SDK", served(), viaSDK, real, "^(run|sendStdin|pty: what|files: (text|exists)|signed)", 0},
 		{"sandboxes", serve(t, plane(zoo.Options{}, apiKey)), viaSandboxes, virtual, "^(run|sandbox: create)", 0},
-		{"the interpreter", broken, viaInterpreter, "own", "^a language", 0},
-		{"a WebSocket", served, viaStdio, real, "^(stdout|every|pty: what)", 0},
-		{"a broken gateway", broken, viaStdio, virtual, only("a command without output has none"), 1},
-		{"an unknown mode", broken, viaSDK, "unknown", "", 2},
+		{"the interpreter", broken(), viaInterpreter, "own", "^a language", 0},
+		{"a WebSocket", served(), viaStdio, real, "^(stdout|every|pty: what)", 0},
+		{"a broken gateway", broken(), viaStdio, virtual, only("a command without output has none"), 1},
+		{"an unknown mode", broken(), viaSDK, "unknown", "", 2},
 	} {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
