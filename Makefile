@@ -44,7 +44,7 @@ test: debian ## the tests: the units with the race detector; the program, the se
 	$(MAKE) -j 2 test-unit test-blackbox test-plain test-tools
 
 test-unit:
-	$(call gotest,unit) -race -p 2 -parallel 8 $(UNIT)
+	$(call gotest,unit) -race -p 2 -parallel 4 $(UNIT)
 
 # Most tests wait, so more of them run at a time than there are processors; the packages of BLACKBOX say so themselves. The longest
 # of these begins first.
@@ -59,10 +59,12 @@ test-tools:
 	cd tools/notice && $(GO) test ./...
 	cd tools/vuln && $(GO) test ./...
 
-slowest: ## the ten slowest tests of the last `make test`; fail if one took over 30 s and .ci/long does not list it
+# A test that takes 30 s alone takes up to six times as long beside the others, which keep all processors busy.
+LONGEST := 180s
+slowest: ## the ten slowest tests of the last `make test`; fail if one took over LONGEST and .ci/long does not list it
 	@cat bin/tests/*.json >bin/tests.json && echo "the slowest tests:" && $(TOOLS) gotestsum tool slowest --jsonfile bin/tests.json --threshold 1s --num 10
-	@over=$$($(TOOLS) gotestsum tool slowest --jsonfile bin/tests.json --threshold 30s | grep -vwF "$$(sed -n 's/^\(Test[^ ]*\) .*/\1/p' .ci/long)"); \
-	if [ -n "$$over" ]; then printf 'over 30 s, and not in .ci/long:\n%s\n' "$$over" >&2; exit 1; fi
+	@over=$$($(TOOLS) gotestsum tool slowest --jsonfile bin/tests.json --threshold $(LONGEST) | grep -vwF "$$(sed -n 's/^\(Test[^ ]*\) .*/\1/p' .ci/long)"); \
+	if [ -n "$$over" ]; then printf 'over $(LONGEST), and not in .ci/long:\n%s\n' "$$over" >&2; exit 1; fi
 
 # What differs from this commit, without the tests that start programs and gateways.
 QUICK_BASE ?= HEAD
