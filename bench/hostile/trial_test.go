@@ -22,7 +22,7 @@ func TestHostileServersBreakNoLimit(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	program := filepath.Join(t.TempDir(), "assay")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "assay/cmd/assay").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, "assay/cmd/assay").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	trials := slices.DeleteFunc(allCases(), func(c trial) bool { return !matches(smoke, c.mode.ID) })

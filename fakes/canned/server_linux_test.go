@@ -1,6 +1,7 @@
 package canned
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -152,14 +153,30 @@ func TestTheCountersKnowOfAClientThatHasGone(t *testing.T) {
 func TestALongResponseOverTLSIsWhole(t *testing.T) {
 	t.Parallel()
 	for _, flush := range []string{"event", "together"} {
-		s := serveWith(t, "{flush: "+flush+", interval: 0, events: [{lines: 1, times: 10000}, {size: 1048576, times: 6}]}", Options{Listen: "127.0.0.1:0", TLS: true})
+		s := serveWith(t, "{flush: "+flush+", interval: 0, events: [{lines: 1, times: 1000}, {size: 1048576, times: 6}]}", Options{Listen: "127.0.0.1:0", TLS: true})
+		other := clientOf(t, s, false)
 		for _, h2 := range []bool{false, true} {
-			resp, err := clientOf(t, s, h2).Post(s.URL()+"/commands", "application/json", strings.NewReader(`{"cmd":"x"}`))
-			if text := body(t, resp, err); strings.Count(text, "\n") != 10008 || !strings.Contains(text, `"data":"10000\n"`) || len(text) < 6<<20 {
+			c := clientOf(t, s, h2)
+			c.Transport.(*http.Transport).DialContext = narrow
+			resp, err := c.Post(s.URL()+"/commands", "application/json", strings.NewReader(`{"cmd":"x"}`))
+			for range 10 { // meanwhile the kernel gets more than it has room for
+				health, err := other.Get(s.URL() + "/health")
+				body(t, health, err)
+			}
+			if text := body(t, resp, err); strings.Count(text, "\n") != 1008 || !strings.Contains(text, `"data":"1000\n"`) || len(text) < 6<<20 {
 				t.Errorf("flush %s, HTTP/2 %v: %d lines, %d bytes", flush, h2, strings.Count(text, "\n"), len(text))
 			}
 		}
 	}
+}
+
+// narrow dials a connection for which the kernel of the reader has little room.
+func narrow(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err == nil {
+		err = c.(*net.TCPConn).SetReadBuffer(256 << 10)
+	}
+	return c, err
 }
 
 // Clients that break TLS, give up, or never begin the handshake do not disturb the others, and

@@ -79,7 +79,7 @@ func newRig(t *testing.T, s settings, change ...func(*files.Options)) *rig {
 	}))
 	h := httptest.NewServer(mux)
 	g.url, g.http = h.URL, h.Client()
-	g.rpc = filesystemconnect.NewFilesystemClient(g.http, h.URL)
+	g.rpc = filesystemconnect.NewFilesystemClient(g.http, h.URL, connect.WithAcceptCompression("gzip", nil, nil)) // which would take most of the time
 	t.Cleanup(func() {
 		h.CloseClientConnections()
 		h.Close()

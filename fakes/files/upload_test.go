@@ -206,7 +206,8 @@ func TestAFullSandboxTakesNothingAndKeepsTheOldContent(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/f", "old")
-	bomb := strings.Repeat(string(gatewaytest.Gzipped(make([]byte, 1<<20))), 150)
+	g.put("/tmp/filler", strings.Repeat("x", 120<<20))
+	bomb := strings.Repeat(string(gatewaytest.Gzipped(make([]byte, 1<<20))), 10)
 	if a := g.do("POST", at("f"), bomb, octets, "Content-Encoding: gzip"); a.StatusCode != 507 || a.message(t) == "" || g.content(home+"/f") != "old" {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}

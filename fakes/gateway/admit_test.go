@@ -42,13 +42,14 @@ func (w unread) Write(p []byte) (int, error) {
 // A client that does not read its list holds memory, so there is a limit for all.
 func TestLongListsAreBounded(t *testing.T) {
 	t.Parallel()
-	const size = 9 << 20
+	const size = 2 << 20
 	tab, _, _ := newStubTable(t)
 	for range size >> 20 {
 		_, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: strings.Repeat("x", 1<<20)}, Command: strings.Repeat("x", 1<<20)})
 		sub.close()
 	}
 	held := newBudgets()
+	held.lists.most /= 8
 	s, c := &service{table: tab, budgets: held}, &commands{table: tab, budgets: held}
 	for name, list := range map[string]func(context.Context) error{
 		"List": func(ctx context.Context) error {
@@ -62,7 +63,7 @@ func TestLongListsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reading, written := context.WithCancel(t.Context())
 			var all sync.WaitGroup
-			for n := int64(size); n < maxLists; n += size {
+			for n := int64(size); n < held.lists.most; n += size {
 				all.Go(func() {
 					if err := list(reading); err != nil {
 						t.Error(err)

@@ -3,12 +3,10 @@ package gateway
 import (
 	"bytes"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"assay/fakes/virtual"
-	"assay/internal/testkit"
 )
 
 func TestOutputIsCutAtNewlinesAndAtThirtyTwoKiB(t *testing.T) {
@@ -67,27 +65,6 @@ func FuzzLineCutterKeepsEveryByte(f *testing.F) {
 			t.Fatalf("%q in, %q out", p, got)
 		}
 	})
-}
-
-// A piece of a log shares the memory of what was written with it.
-func TestALogDoesNotKeepTheWholeWrite(t *testing.T) {
-	t.Parallel()
-	for name, pieces := range map[string]bool{"in lines": false, "in pieces": true} {
-		t.Run(name, func(t *testing.T) {
-			if !testkit.Alone(t) {
-				return
-			}
-			const size = 64 << 20
-			h := newHub(fair{})
-			h.pieces = pieces
-			before := heapNow()
-			h.Write(virtual.Stdout, bytes.Repeat([]byte("0123456789abcde\n"), size/16))
-			if grown := int64(heapNow()) - int64(before); grown > size/8 {
-				t.Errorf("a log of %d bytes keeps %d", h.log.size, grown)
-			}
-			runtime.KeepAlive(h)
-		})
-	}
 }
 
 func BenchmarkWriteOfALine(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 func TestAKillRacesTheExitOverHTTP(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, Options{})
-	c := gatewaytest.Client(t, g)
+	c := gatewaytest.Client(t, g, uncompressed)
 	const rounds, workers = 200, 8
 	var killed, exited int
 	var mu sync.Mutex

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -258,36 +257,6 @@ func TestTheOwnersStreamEndsWithTheDeadlineAndOthersSeeTheEnd(t *testing.T) {
 		}
 		wantTally(t, tab, b, 1, 0, 0, 1, 0)
 	})
-}
-
-func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
-	t.Parallel()
-	if !testkit.Alone(t) {
-		return
-	}
-	box := virtualSandbox{virtual.New(virtual.Options{})}
-	b := &books{}
-	tab := newTable(box, Options{}, b, clock{})
-	tab.most = maxProcesses // whatever memory this machine has
-	defer tab.wait()
-	defer tab.close()
-	count := func() int {
-		dir, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Skipf("descriptors cannot be counted here: %v", err)
-		}
-		return len(dir)
-	}
-	before := count()
-	const n = 10_000
-	for range n {
-		_, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: "sleep", Args: []string{"3600"}}})
-		sub.close()
-	}
-	wantTally(t, tab, b, n, 0, 0, 0, n)
-	if after := count(); after > before+8 {
-		t.Errorf("%d descriptors before, %d with %d idle processes", before, after, n)
-	}
 }
 
 func TestATableHasRoomForSoManyProcesses(t *testing.T) {

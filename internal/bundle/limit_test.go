@@ -200,30 +200,6 @@ func TestEventsAndReproducersReadBack(t *testing.T) {
 	}
 }
 
-func TestACheckDoesNotReadDocumentsOfTooManyValues(t *testing.T) {
-	many := "[" + strings.Repeat("0,", maxValues) + "0]"
-	for _, name := range []string{runFile, verdictsFile, resultFile} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "run")
-			w, err := Create(dir, sampleRun())
-			must(t, err)
-			must(t, w.Finish(sampleRun(), nil, sampleReport()))
-			must(t, os.WriteFile(filepath.Join(dir, name), []byte(many), 0o644))
-			v, err := Verify(t.Context(), dir)
-			must(t, err)
-			var found string
-			for _, p := range v.Problems {
-				if p.Kind == ProblemSchema && p.File == name {
-					found = p.Message
-				}
-			}
-			if !strings.Contains(found, "JSON values; the limit is 2097152") {
-				t.Errorf("the problem of its schema is %q", found)
-			}
-		})
-	}
-}
-
 func TestADocumentOfTooManyObjectsIsNotDecoded(t *testing.T) {
 	var list []struct{ ID string }
 	text := "[" + strings.Repeat("{},", maxObjects/4) + "{}]"

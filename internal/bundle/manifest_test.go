@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -170,40 +169,6 @@ func TestAPipeInABundleIsNotOpened(t *testing.T) {
 		must(t, testkit.MkFIFO(filepath.Join(dir, name)))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: error %v", name, err)
-		}
-	}
-}
-
-// A bundle with a gigabyte of observations, in one line or many, is refused without using a
-// gigabyte of memory.
-func TestAHugeTranscriptTakesLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("under the race detector it takes a minute, and nothing in it is concurrent")
-	}
-	dir := written(t)
-	name := filepath.Join(dir, observationsFile)
-	spoil := map[string]func(){
-		"one file of a gigabyte":           func() { must(t, os.Truncate(name, 1<<30)) }, // sparse: takes no room
-		"one line that is longer than any": func() { must(t, os.Truncate(name, maxObservations)) },
-		"empty exchanges": func() {
-			must(t, os.WriteFile(name, []byte(`{"schema":"assay.observation/v1","iterations":[{"exchanges":[{}`+strings.Repeat(",{}", maxParts+1)+"]}]}\n"), 0o644))
-		},
-		"empty objects": func() {
-			must(t, os.WriteFile(name, []byte(`{"schema":"assay.observation/v1","iterations":[`+strings.Repeat("null,", maxObjects+1)), 0o644))
-		},
-	}
-	for what, f := range spoil {
-		f()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := Open(dir)
-		v, verr := Verify(t.Context(), dir)
-		runtime.ReadMemStats(&after)
-		if err == nil || verr != nil || v.OK {
-			t.Errorf("%s: accepted (%v, %v)", what, err, verr)
-		}
-		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<30 {
-			t.Errorf("%s: took %d MB in all", what, took>>20)
 		}
 	}
 }

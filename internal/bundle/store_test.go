@@ -314,17 +314,3 @@ func TestWhatIsNoBundleIsSaidSo(t *testing.T) {
 		t.Error("an absent directory was opened")
 	}
 }
-
-func TestFilesOverALimitAreRefusedBeforeTheyAreRead(t *testing.T) {
-	for file, size := range map[string]int64{
-		resultFile: maxDocument + 1, observationsFile: maxObservations + 1, scriptsDir + "/a.b.yaml": maxScript + 1,
-	} {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			dir := written(t)
-			must(t, os.Truncate(filepath.Join(dir, file), size)) // sparse: takes no room
-			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the limit is") {
-				t.Errorf("error %v, want one that names the limit", err)
-			}
-		})
-	}
-}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +14,16 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/testkit"
 )
+
+// hasty is a fleet that waits only a second for the end of the workers, besides the slack.
+type hasty struct{ *Fleet }
+
+func (h hasty) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
+	o.Limits.Interrupt = time.Second
+	return h.Fleet.Gather(ctx, o)
+}
 
 // An interrupt ends a run also while the bus is away, with what was recorded.
 func TestAnInterruptWhileTheBusIsAway(t *testing.T) {
@@ -23,9 +33,9 @@ func TestAnInterruptWhileTheBusIsAway(t *testing.T) {
 	b := startBus(t)
 	bus := b.bus()
 	o := mixed(t, &scripted{}, 100, time.Hour)
-	o.Workers, o.Fleet = 1, New(Options{Version: testVersion, Bus: &bus, Run: "cut", Wait: time.Minute})
+	o.Workers, o.Fleet = 1, hasty{New(Options{Version: testVersion, Bus: &bus, Run: "cut", Wait: time.Minute})}
 	var w team
-	w.come(ctx, WorkerOptions{Bus: bus, Run: "cut", Shard: -1, Worker: load.Worker{Engines: []load.Engine{&scripted{}}}})
+	w.come(ctx, WorkerOptions{Bus: bus, Run: "cut", Shard: -1, Worker: load.Worker{Engines: []load.Engine{&scripted{}}}, forsaken: time.Second})
 	once := false
 	o.Progress = ticks{func(tick load.Tick) {
 		if tick.Completed > 0 && !once {
@@ -39,6 +49,17 @@ func TestAnInterruptWhileTheBusIsAway(t *testing.T) {
 	if err != nil || !r.Interrupted || r.Streams.Completed == 0 || !strings.Contains(r.Workers[0].Lost, "was away for") {
 		t.Errorf("%v, %.500v", err, r)
 	}
+}
+
+// untilAway waits until a link has noticed that its bus is away.
+func untilAway(t *testing.T, l *link) {
+	t.Helper()
+	testkit.Eventually(t, func() error {
+		if l.away() == 0 {
+			return errors.New("the bus is there")
+		}
+		return nil
+	})
 }
 
 // That a run is to end is told when the bus is back.
@@ -55,14 +76,16 @@ func TestTheEndIsToldWhenTheBusIsBack(t *testing.T) {
 	h.round = 1
 	f := &follower{crew: &crew{hall: h, order: order}}
 	b.down()
-	until(t, func() bool { return h.nc.away() > 0 })
+	untilAway(t, h.nc)
 	f.end("it is enough")
 	b.up()
-	until(t, func() bool {
+	testkit.Eventually(t, func() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.tell()
-		return f.untold == ""
+		if f.tell(); f.untold != "" {
+			return errors.New("it is not told")
+		}
+		return nil
 	})
 	var s stop
 	if err := value(t.Context(), h.kv, keyStop(1), &s); err != nil || s.Why != "it is enough" {
@@ -129,12 +152,22 @@ func TestCredentialsThatAreRefusedForAWhile(t *testing.T) {
 	door.shut.Store(true)
 	b.down()
 	b.up()
-	until(t, func() bool { return door.refused.Load() > 3 || l.IsClosed() })
+	testkit.Eventually(t, func() error {
+		if n := door.refused.Load(); n <= 3 && !l.IsClosed() {
+			return fmt.Errorf("%d attempts were refused", n)
+		}
+		return nil
+	})
 	if text := l.absence(); !strings.Contains(text, "Authorization Violation") {
 		t.Errorf("it says %q", text)
 	}
 	door.shut.Store(false)
-	until(t, func() bool { return l.IsConnected() || l.IsClosed() })
+	testkit.Eventually(t, func() error {
+		if !l.IsConnected() && !l.IsClosed() {
+			return errors.New(l.absence())
+		}
+		return nil
+	})
 	if l.IsClosed() {
 		t.Error("the connection is closed for good")
 	}
@@ -169,7 +202,7 @@ func TestCallsOutlastABlip(t *testing.T) {
 		t.Fatalf("%v, %.500v", err, r)
 	}
 	b.down()
-	until(t, func() bool { return f.hall.nc.away() > 0 })
+	untilAway(t, f.hall.nc)
 	late := &returning{Fleet: f, up: b.up}
 	o.Fleet = late
 	r, err := load.Run(t.Context(), o)

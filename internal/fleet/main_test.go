@@ -2,7 +2,10 @@ package fleet
 
 import (
 	"context"
+	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,7 +16,7 @@ const workerArg = "worker-of-a-test"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerArg {
-		if err := Serve(context.Background(), os.Stdin, testVersion, &scripted{}); err != nil {
+		if err := Serve(context.Background(), os.Stdin, testVersion, &scripted{stays: true}); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error())
 			os.Exit(1)
 		}
@@ -33,5 +36,6 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // most tests wait
 	goleak.VerifyTestMain(m)
 }

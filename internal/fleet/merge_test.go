@@ -41,7 +41,7 @@ func windowOf(t *testing.T, ended int64) []byte {
 // of a lost worker: exactly the sealed ones are merged.
 func TestExactlyTheSealedWindowsAreMerged(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(50) {
 		draw := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable
 		n := 1 + draw.IntN(8)
 		attempts, next, own := make([]int, n), make([]int, n), make([]*digest, n)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/testkit"
 )
 
 // Workers of another version, and for a shard that is taken, are refused, and the coordinator says so; the run goes on.
@@ -21,14 +23,7 @@ func TestWorkersAreRefused(t *testing.T) {
 	e := &scripted{}
 	o := mixed(t, e, 100, time.Second)
 	o.Workers, o.Fleet = 2, New(Options{Version: testVersion, Bus: &b, Run: "refusing", Wait: time.Minute, Say: said.say})
-	ended := make(chan *bundle.LoadReport, 1)
-	go func() {
-		r, err := load.Run(t.Context(), o)
-		if err != nil {
-			t.Error(err)
-		}
-		ended <- r
-	}()
+	ended := started(t, o)
 	worker := func(shard int, version string) WorkerOptions {
 		return WorkerOptions{Bus: b, Run: "refusing", Shard: shard, Version: version, Worker: load.Worker{Engines: []load.Engine{e}}}
 	}
@@ -42,21 +37,16 @@ func TestWorkersAreRefused(t *testing.T) {
 	refused(Work(t.Context(), worker(-1, "0.9")), "this worker has version 0.9, and the run refusing is of version "+testVersion)
 	refused(Work(t.Context(), worker(7, testVersion)), "there is no shard 7")
 	var w team
-	joined := make(chan struct{})
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	go func() {
-		defer close(joined)
-		until(t, func() bool { return taken(t, b, "refusing", 1) }) // another connection looks at the bus
-	}()
 	w.come(ctx, worker(1, testVersion))
-	<-joined
+	untilTaken(t, b, "refusing", 1)
 	refused(Work(t.Context(), worker(1, testVersion)), "shard 1 of the run refusing is taken by process")
 	w.come(ctx, worker(-1, testVersion))
-	r := <-ended
+	r, err := ended()
 	w.Wait()
-	if r.Verdict != bundle.LoadPass {
-		t.Errorf("%+v", r)
+	if err != nil || r.Verdict != bundle.LoadPass {
+		t.Errorf("%v, %+v", err, r)
 	}
 	refused(Work(t.Context(), worker(-1, testVersion)), "has begun")
 	for _, want := range []string{"is refused: this worker has version 0.9", "is refused: shard 1 of the run refusing is taken"} {
@@ -66,21 +56,27 @@ func TestWorkersAreRefused(t *testing.T) {
 	}
 }
 
-// taken reports whether a worker has a shard.
-func taken(t *testing.T, b Bus, run string, shard int) bool {
+// untilTaken waits until a worker has a shard of a run that is on the bus.
+func untilTaken(t *testing.T, b Bus, run string, shard int) {
 	t.Helper()
 	nc, err := b.connect(t.Context(), "test", time.Second)
 	if err != nil {
-		t.Error(err)
-		return true
+		t.Fatal(err)
 	}
 	defer nc.Close()
 	w := &worker{opts: WorkerOptions{Bus: b}, names: names{run}, nc: nc}
-	if w.js, err = jetstream.New(nc.Conn); err != nil || w.look(t.Context()) != nil {
-		return false
+	if w.js, err = jetstream.New(nc.Conn); err != nil {
+		t.Fatal(err)
 	}
-	there, _ := w.stored(t.Context(), keyJoin(shard, 1), new(join))
-	return there
+	if err := w.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, func() error {
+		if there, err := w.stored(t.Context(), keyJoin(shard, 1), new(join)); !there {
+			return fmt.Errorf("nobody has shard %d: %v", shard, err)
+		}
+		return nil
+	})
 }
 
 // A worker that goes away before the start leaves its shard to another one, at once if it says so, and else when it has been silent.
@@ -117,18 +113,22 @@ func TestAShardIsFreeAgainBeforeTheStart(t *testing.T) {
 			}
 			o.Workers, o.Fleet = 2, f
 			worker := WorkerOptions{Bus: b, Run: "again", Shard: 0, Version: testVersion, Wait: time.Minute, Worker: load.Worker{Engines: []load.Engine{e}}}
-			var w team
-			w.Go(func() {
-				if err := tt.leaves(t.Context(), worker); name != "silent" && err == nil {
-					t.Error("it ends without an error")
+			ended := started(t, o)
+			if err := tt.leaves(t.Context(), worker); name != "silent" && err == nil {
+				t.Error("it ends without an error")
+			}
+			testkit.Eventually(t, func() error {
+				if !strings.Contains(said.String(), "another one can take its place") {
+					return fmt.Errorf("it said %s", &said)
 				}
-				until(t, func() bool { return strings.Contains(said.String(), "another one can take its place") })
-				for shard := range 2 { // only now, since the run begins as soon as every shard has a worker
-					worker.Shard = shard
-					w.come(t.Context(), worker)
-				}
+				return nil
 			})
-			r, err := load.Run(t.Context(), o)
+			var w team
+			for shard := range 2 { // only now, since the run begins as soon as every shard has a worker
+				worker.Shard = shard
+				w.come(t.Context(), worker)
+			}
+			r, err := ended()
 			w.Wait()
 			if err != nil || r.Verdict != bundle.LoadPass || !strings.Contains(said.String(), strings.ReplaceAll(tt.says, `"`, `\"`)) {
 				t.Errorf("%v, %.500v, it said %.2000s", err, r, &said)

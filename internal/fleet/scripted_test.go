@@ -27,6 +27,8 @@ type scripted struct {
 	began []time.Time
 	done  map[string]int // operations, by description
 	fails bool
+	// stays makes part 1 stop in the middle of its schedule, and stay there until it is interrupted: a test can kill it at any time.
+	stays bool
 }
 
 var _ load.Engine = (*scripted)(nil)
@@ -55,6 +57,10 @@ func (e *scripted) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	for n := 0; p.Count == 0 || n < p.Count; n++ {
 		at, ok := pacer.At(n)
 		if !ok || p.Duration > 0 && at >= p.Duration {
+			break
+		}
+		if e.stays && p.Part == 1 && at >= p.Duration/2 {
+			<-ctx.Done()
 			break
 		}
 		if pause(ctx, time.Until(begun.Add(at))); ctx.Err() != nil {
@@ -90,6 +96,24 @@ func (e *scripted) stream(p *load.Plan, n int, s load.Sink) {
 	}
 	s.Record(n, part.Class, load.EndOfStream, us(whole%977))
 	s.Ended(r)
+}
+
+// started runs a load run beside the test. The result waits for its end.
+func started(t *testing.T, o load.Options) (wait func() (*bundle.LoadReport, error)) {
+	t.Helper()
+	type end struct {
+		report *bundle.LoadReport
+		err    error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		r, err := load.Run(t.Context(), o)
+		ended <- end{r, err}
+	}()
+	return func() (*bundle.LoadReport, error) {
+		e := <-ended
+		return e.report, e.err
+	}
 }
 
 // nobody is a target that has no counters.

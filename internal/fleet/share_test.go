@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"maps"
+	"strconv"
 	"testing"
 	"time"
 
@@ -45,36 +46,39 @@ func TestAnyNumberOfWorkersDoesTheSame(t *testing.T) {
 	}
 	b := startBus(t)
 	for _, n := range []int{1, 2, 4} {
-		e := &scripted{}
-		o.Engine = e
-		r := conduct(t, b.bus(), "same-"+string(rune('0'+n)), e, o, n)
-		if d := cmp.Diff(alone.done, e.done); d != "" || len(e.done) < 100 {
-			t.Errorf("%d workers: %d other operations:\n%s", n, len(e.done), d)
-		}
-		if d := cmp.Diff(want.Curves, r.Curves); d != "" {
-			t.Errorf("%d workers: other histograms:\n%s", n, d)
-		}
-		if d := cmp.Diff(want.Latency, r.Latency); d != "" {
-			t.Errorf("%d workers: other latencies:\n%s", n, d)
-		}
-		if r.Verdict != want.Verdict || r.Streams.Outcomes != want.Streams.Outcomes || r.Ledger != want.Ledger || r.Output != want.Output || cmp.Diff(want.Thresholds, r.Thresholds) != "" {
-			t.Errorf("%d workers: %s %+v %+v %+v, want %s %+v %+v", n, r.Verdict, r.Streams, r.Ledger, r.Reasons, want.Verdict, want.Streams, want.Ledger)
-		}
-		for i := range r.Classes {
-			if d := cmp.Diff(want.Classes[i], r.Classes[i]); d != "" {
-				t.Errorf("%d workers: another class:\n%s", n, d)
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			e, o := &scripted{}, o
+			o.Engine = e
+			r := conduct(t, b.bus(), "same-"+strconv.Itoa(n), e, o, n)
+			if d := cmp.Diff(alone.done, e.done); d != "" || len(e.done) < 100 {
+				t.Errorf("%d workers: %d other operations:\n%s", n, len(e.done), d)
 			}
-		}
-		shards := map[int]bool{}
-		for _, w := range r.Workers {
-			shards[w.Shard] = true
-			if w.Lost != "" || w.Windows < 2 || w.Begun == 0 || w.Begun != w.Completed || w.Version != testVersion || w.OffsetErrorUS <= 0 {
-				t.Errorf("worker %+v", w)
+			if d := cmp.Diff(want.Curves, r.Curves); d != "" {
+				t.Errorf("%d workers: other histograms:\n%s", n, d)
 			}
-		}
-		if len(shards) != n || len(e.began) != n {
-			t.Errorf("%v took part, want %d", maps.Keys(shards), n)
-		}
+			if d := cmp.Diff(want.Latency, r.Latency); d != "" {
+				t.Errorf("%d workers: other latencies:\n%s", n, d)
+			}
+			if r.Verdict != want.Verdict || r.Streams.Outcomes != want.Streams.Outcomes || r.Ledger != want.Ledger || r.Output != want.Output || cmp.Diff(want.Thresholds, r.Thresholds) != "" {
+				t.Errorf("%d workers: %s %+v %+v %+v, want %s %+v %+v", n, r.Verdict, r.Streams, r.Ledger, r.Reasons, want.Verdict, want.Streams, want.Ledger)
+			}
+			for i := range r.Classes {
+				if d := cmp.Diff(want.Classes[i], r.Classes[i]); d != "" {
+					t.Errorf("%d workers: another class:\n%s", n, d)
+				}
+			}
+			shards := map[int]bool{}
+			for _, w := range r.Workers {
+				shards[w.Shard] = true
+				if w.Lost != "" || w.Windows < 2 || w.Begun == 0 || w.Begun != w.Completed || w.Version != testVersion || w.OffsetErrorUS <= 0 {
+					t.Errorf("worker %+v", w)
+				}
+			}
+			if len(shards) != n || len(e.began) != n {
+				t.Errorf("%v took part, want %d", maps.Keys(shards), n)
+			}
+		})
 	}
 }
 

@@ -22,10 +22,11 @@ import (
 	"assay/internal/machine"
 )
 
-// The size of the simulation: go test ./internal/fleet -run Simulat -v -workers 1000 -rate 1000000
+// The size of the simulation: go test ./internal/fleet -run Simulat -v -workers 1000 -rate 1000000 -length 10s
 var (
 	simWorkers = flag.Int("workers", 40, "workers of the simulation")
-	simRate    = flag.Float64("rate", 20_000, "streams per second of the simulation, for ten seconds")
+	simRate    = flag.Float64("rate", 5_000, "streams per second of the simulation")
+	simLength  = flag.Duration("length", 3*time.Second, "length of the simulation")
 )
 
 // simulateArg makes the test's binary the workers of the simulation.
@@ -136,6 +137,7 @@ func simulated(shard, second, n int, last bool) *load.Window {
 
 // Many workers and streams: the plan, the barrier and the merge are real, the traffic is not. Every stream is merged.
 func TestTheCoordinatorOfASimulatedFleet(t *testing.T) {
+	t.Parallel()
 	e, err := embed()
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +162,7 @@ func TestTheCoordinatorOfASimulatedFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = in.Close()
-	o := mixed(t, &scripted{}, *simRate, 10*time.Second)
+	o := mixed(t, &scripted{}, *simRate, *simLength)
 	o.Poisson, o.Workers, o.Classes = false, *simWorkers, o.Classes[:1]
 	o.Fleet = New(Options{Version: testVersion, Bus: &bus, Run: run, Wait: 2 * time.Minute, Patience: time.Minute})
 	begun, cpu := time.Now(), machine.CPUSeconds()
@@ -181,7 +183,7 @@ func TestTheCoordinatorOfASimulatedFleet(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if want := int64(*simRate * 10); r.Streams.Completed != want || r.Latency.FirstEvent.Count != want || r.Latency.Gap.Count != want || len(r.Workers) != *simWorkers || r.Verdict != bundle.LoadPass {
+	if want := int64(*simRate * simLength.Seconds()); r.Streams.Completed != want || r.Latency.FirstEvent.Count != want || r.Latency.Gap.Count != want || len(r.Workers) != *simWorkers || r.Verdict != bundle.LoadPass {
 		t.Errorf("%s because of %q: %+v, want %d of each", r.Verdict, r.Reasons, r.Streams, want)
 	}
 	windows := 0

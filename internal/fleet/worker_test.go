@@ -15,17 +15,6 @@ import (
 	"assay/internal/testkit"
 )
 
-// until waits until something is so that another process or connection brings about.
-func until(t *testing.T, so func() bool) {
-	t.Helper()
-	testkit.Eventually(t, func() error {
-		if !so() {
-			return errors.New("it does not come about")
-		}
-		return nil
-	})
-}
-
 // A worker that was there long before its run takes part: only from then on may the coordinator be silent.
 func TestAWorkerThatWaitedLongTakesPart(t *testing.T) {
 	t.Parallel()
@@ -37,7 +26,12 @@ func TestAWorkerThatWaitedLongTakesPart(t *testing.T) {
 		Bus: bus, Run: "long", Shard: -1, Wait: time.Minute, Worker: load.Worker{Engines: []load.Engine{&scripted{}}},
 		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
 	})
-	until(t, func() bool { return b.clients() > 0 })
+	testkit.Eventually(t, func() error {
+		if b.clients() == 0 {
+			return errors.New("the worker is not there")
+		}
+		return nil
+	})
 	ahead.Store(int64(2 * deserted))
 	o := mixed(t, &scripted{}, 100, time.Second)
 	o.Workers, o.Fleet = 1, New(Options{Version: testVersion, Bus: &bus, Run: "long", Wait: time.Minute})
