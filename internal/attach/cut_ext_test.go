@@ -46,6 +46,7 @@ func (r *running) loses(parts ...string) {
 }
 
 func TestASessionIsJoinedAgainAfterACut(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	o := script(p.url, attach.OverSocket, "echo begun; while read x; do echo again-$x; stty size; done; exit 3")
 	o.PTY, o.Session = true, "cut"
@@ -68,6 +69,7 @@ func TestASessionIsJoinedAgainAfterACut(t *testing.T) {
 
 // A pipe gets the output of a session once, although the gateway replays it.
 func TestAPipeGetsNothingTwiceAfterACut(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	o := script(p.url, attach.OverSocket, "seq 1 20000; echo problem >&2; while read x; do echo again-$x; done; echo more >&2; exit 3")
 	o.Session = "piped"
@@ -96,6 +98,7 @@ func TestAPipeGetsNothingTwiceAfterACut(t *testing.T) {
 }
 
 func TestAProcessIsConnectedToAgainAfterACut(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	r := run(t, script(p.url, attach.OverProcess, "echo begun; while read x; do echo again-$x; done; exit 3"))
 	r.out.until(t, "begun")
@@ -109,6 +112,7 @@ func TestAProcessIsConnectedToAgainAfterACut(t *testing.T) {
 
 // The exit code is known although the command ended during the cut.
 func TestTheExitCodeOfTheMeantimeIsKnown(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	p := proxyTo(t, url)
 	r := run(t, script(p.url, attach.OverProcess, "echo begun; while [ ! -e /tmp/end ]; do sleep 0.01; done; exit 8"))
@@ -123,6 +127,7 @@ func TestTheExitCodeOfTheMeantimeIsKnown(t *testing.T) {
 }
 
 func TestACutWithoutASessionIsTheEnd(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	r := run(t, script(p.url, attach.OverSocket, "printf 'half a li'; read x"))
 	r.out.until(t, "half a li")
@@ -131,6 +136,7 @@ func TestACutWithoutASessionIsTheEnd(t *testing.T) {
 }
 
 func TestASessionThatIsGoneIsNotStartedAgain(t *testing.T) {
+	t.Parallel()
 	first, second := gatewayOf(t, gateway.Options{}), gatewayOf(t, gateway.Options{})
 	p := proxyTo(t, first)
 	for _, over := range surfaces {
@@ -152,6 +158,7 @@ func TestASessionThatIsGoneIsNotStartedAgain(t *testing.T) {
 }
 
 func TestReconnectingEnds(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	for _, over := range surfaces {
 		t.Run(over, func(t *testing.T) {
@@ -171,6 +178,7 @@ func TestReconnectingEnds(t *testing.T) {
 }
 
 func TestCtrlBracketLeavesDuringACut(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	o := script(p.url, attach.OverSocket, "echo begun; read x")
 	o.PTY, o.Session = true, "left"
@@ -187,6 +195,7 @@ func TestCtrlBracketLeavesDuringACut(t *testing.T) {
 }
 
 func TestASignalDuringACutLeaves(t *testing.T) {
+	t.Parallel()
 	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
 	o := script(p.url, attach.OverProcess, "echo begun; read x")
 	r := run(t, o)
@@ -200,6 +209,7 @@ func TestASignalDuringACutLeaves(t *testing.T) {
 
 // A connection that neither ends nor carries anything is given up after a minute of silence.
 func TestAHalfOpenSocketIsCut(t *testing.T) {
+	t.Parallel()
 	p, clock := proxyTo(t, gatewayOf(t, gateway.Options{})), newManual()
 	o := script(p.url, attach.OverSocket, "echo begun; sleep 1000")
 	o.Clock = attach.Clock{Now: clock.Now, After: clock.After}
@@ -230,6 +240,7 @@ func (silent) Start(ctx context.Context, _ *connect.Request[process.StartRequest
 }
 
 func TestAStreamWithoutKeepalivesIsCutIfThereWereSome(t *testing.T) {
+	t.Parallel()
 	_, h := processconnect.NewProcessHandler(silent{})
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -267,6 +278,7 @@ func (e echo) SendInput(_ context.Context, r *connect.Request[process.SendInputR
 
 // A call that does not get through is made again, while the stream of the output lives on.
 func TestInputThatDoesNotGetThroughIsSentAgain(t *testing.T) {
+	t.Parallel()
 	_, h := processconnect.NewProcessHandler(echo{lines: make(chan []byte)})
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -288,6 +300,7 @@ func TestInputThatDoesNotGetThroughIsSentAgain(t *testing.T) {
 }
 
 func TestNothingToAttachTo(t *testing.T) {
+	t.Parallel()
 	secured := gatewayOf(t, gateway.Options{Token: "open-sesame-123456"})
 	for name, tc := range map[string]struct {
 		o    attach.Options

@@ -37,6 +37,7 @@ const exitZero = `{"type":"exit","code":0}`
 func output(text string) []byte { return []byte("\x01" + text) }
 
 func TestWhatASocketSends(t *testing.T) {
+	t.Parallel()
 	type conn = *websocket.Conn
 	text := func(ctx context.Context, c conn, s string) { _ = c.Write(ctx, websocket.MessageText, []byte(s)) }
 	binary := func(ctx context.Context, c conn, s string) { _ = c.Write(ctx, websocket.MessageBinary, []byte(s)) }
@@ -109,6 +110,7 @@ func TestWhatASocketSends(t *testing.T) {
 
 // A gateway that reads no input holds neither the end of the session nor the answer to its pings.
 func TestInputThatNobodyReadsHoldsNothingElse(t *testing.T) {
+	t.Parallel()
 	attached, over := make(chan struct{}), make(chan struct{})
 	defer close(over)
 	url := socketServer(t, func(ctx context.Context, c *websocket.Conn) {
@@ -137,6 +139,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestServersThatAreNone(t *testing.T) {
+	t.Parallel()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<html>\x1b[31mwelcome</html>")
@@ -168,6 +171,7 @@ func TestServersThatAreNone(t *testing.T) {
 		"an unknown authority":   {tls.URL, attach.OverAny, "signed by an untrusted authority"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := run(t, script(tc.url, tc.over, ""))
 			r.wait()
 			var u *target.UnreachableError
@@ -183,6 +187,7 @@ func TestServersThatAreNone(t *testing.T) {
 
 // The token is a bearer for the socket, whatever user is named, and has a header of its own everywhere.
 func TestTheCredentialsAreWhereEachSurfaceExpectsThem(t *testing.T) {
+	t.Parallel()
 	for over, want := range map[string]string{attach.OverSocket: "Bearer open-sesame-123456", attach.OverProcess: "Basic cm9vdDo="} {
 		seen := make(chan *http.Request, 1)
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -210,6 +215,7 @@ func TestTheCredentialsAreWhereEachSurfaceExpectsThem(t *testing.T) {
 
 // A server that takes the request and never responds is given up.
 func TestAServerThatDoesNotRespondIsGivenUp(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestTheCommandsExitCodeAndStreamsAreThoseOfTheSession(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	for name, tc := range map[string]struct {
 		script, in, out, err string
@@ -52,8 +53,9 @@ func TestTheCommandsExitCodeAndStreamsAreThoseOfTheSession(t *testing.T) {
 
 // The order of the bytes and their number are right in both directions, with far more than any buffer.
 func TestMuchInputAndOutputIsWhole(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
-	for over, size := range map[string]int{attach.OverSocket: 8 << 20, attach.OverProcess: 2 << 20} {
+	for over, size := range map[string]int{attach.OverSocket: 3 << 20, attach.OverProcess: 2 << 20} {
 		t.Run(over, func(t *testing.T) {
 			t.Parallel()
 			all := strings.Repeat("0123456789abcdef0123456789abcde\n", size/32)
@@ -69,6 +71,7 @@ func TestMuchInputAndOutputIsWhole(t *testing.T) {
 }
 
 func TestATerminalIsUsed(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	for _, over := range surfaces {
 		t.Run(over, func(t *testing.T) {
@@ -102,6 +105,7 @@ func waitForSize(t *testing.T, r *running) {
 }
 
 func TestTheEndOfInputOfATerminalIsItsKey(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	for name, in := range map[string]string{"behind a line": "line\n", "behind a part of a line": "part", "at once": ""} {
 		for _, over := range surfaces {
@@ -120,6 +124,7 @@ func TestTheEndOfInputOfATerminalIsItsKey(t *testing.T) {
 }
 
 func TestCtrlBracketLeavesAndEndsTheCommand(t *testing.T) {
+	t.Parallel()
 	for _, over := range surfaces {
 		for name, tc := range map[string]struct{ keys, trap string }{
 			"alone":             {"\x1d", "exit 1"},
@@ -164,6 +169,7 @@ func nothingRuns(t *testing.T, url string) {
 
 // A command of a session goes on, is joined by its name, and is not started again.
 func TestASessionOutlivesItsClient(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	for _, over := range surfaces {
 		t.Run(over, func(t *testing.T) {
@@ -189,6 +195,7 @@ func TestASessionOutlivesItsClient(t *testing.T) {
 }
 
 func TestASignalIsSentOnAndTheThirdLeaves(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	for _, over := range surfaces {
 		t.Run("ends the command over "+over, func(t *testing.T) {
@@ -211,6 +218,7 @@ func TestASignalIsSentOnAndTheThirdLeaves(t *testing.T) {
 }
 
 func TestAViewerOnlyWatches(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	o := script(url, attach.OverSocket, "echo begun; read x; echo got-$x")
 	o.PTY, o.Session = true, "watched"
@@ -229,6 +237,7 @@ func TestAViewerOnlyWatches(t *testing.T) {
 }
 
 func TestASecondDriverMakesAViewerOfTheFirst(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{})
 	o := script(url, attach.OverSocket, "echo begun; read x; echo got-$x")
 	o.PTY, o.Session, o.Role = true, "driven", attach.RoleDriver
@@ -244,6 +253,7 @@ func TestASecondDriverMakesAViewerOfTheFirst(t *testing.T) {
 }
 
 func TestAGatewayWithoutAnEndOfStdinIsTold(t *testing.T) {
+	t.Parallel()
 	url := gatewayOf(t, gateway.Options{Without: []string{"stdio.eof"}})
 	o := script(url, attach.OverSocket, "echo ready; read x; read y; echo never")
 	o.Local.In = strings.NewReader("line\n")
@@ -257,6 +267,7 @@ func TestAGatewayWithoutAnEndOfStdinIsTold(t *testing.T) {
 // A gateway that ignores the end of stdin says nothing: a command that is silent for a while afterwards is told of, and
 // no other.
 func TestASilentCommandBehindTheEndOfStdinIsToldOf(t *testing.T) {
+	t.Parallel()
 	for name, output := range map[string]int{"silent": 0, "busy": 2} {
 		t.Run(name, func(t *testing.T) {
 			clock, ended := newManual(), make(chan struct{})
@@ -294,6 +305,7 @@ func TestASilentCommandBehindTheEndOfStdinIsToldOf(t *testing.T) {
 }
 
 func TestEveryFormOfProcessIsSpoken(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"connect", "grpc-web", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -312,6 +324,7 @@ func TestEveryFormOfProcessIsSpoken(t *testing.T) {
 }
 
 func TestTheSurfaceIsFound(t *testing.T) {
+	t.Parallel()
 	both, rpc := gatewayOf(t, gateway.Options{Prefix: "/base"}), gatewayOf(t, gateway.Options{Without: []string{"stdio.ws"}})
 	for name, tc := range map[string]struct {
 		url, over string

@@ -45,8 +45,12 @@ func rankOf(q float64, n int64) int64 {
 // cells is one distribution that any number of goroutines record into without a
 // lock: a counter for each value that the histogram's precision distinguishes. The
 // layout is that of HdrHistogram: 2,048 steps of 1 µs, then 1,024 steps of twice the
-// size each time.
-type cells [numCells]atomic.Uint32
+// size each time. marks has the half buckets that may have counts, so that drain does not
+// look at all cells of a distribution that has few values or none.
+type cells struct {
+	counts [numCells]atomic.Uint32
+	marks  [numCells >> halfBits]atomic.Bool
+}
 
 const (
 	halfBits  = 10 // 1,024 steps in half a bucket: three digits
@@ -69,17 +73,31 @@ func valueOf(cell int) int64 {
 	return int64(cell-bucket<<halfBits) << bucket
 }
 
+// add counts a value of a cell. The mark comes after the count: a drain that takes the mark
+// finds the count, and a count behind a drain finds the mark gone and sets it again.
+func (c *cells) add(cell int) {
+	c.counts[cell].Add(1)
+	if mark := &c.marks[cell>>halfBits]; !mark.Load() {
+		mark.Store(true)
+	}
+}
+
 // drain moves the counts into a histogram, and returns how many values the histogram
 // refused: a defect unless 0. A value that is recorded meanwhile is moved now or the
 // next time, and never lost.
 func (c *cells) drain(into *hdrhistogram.Histogram) (dropped int64) {
-	for i := range c {
-		if c[i].Load() == 0 {
+	for half := range c.marks {
+		if !c.marks[half].Load() || !c.marks[half].Swap(false) {
 			continue
 		}
-		n := int64(c[i].Swap(0))
-		if into.RecordValues(valueOf(i), n) != nil {
-			dropped += n
+		for i := half << halfBits; i < (half+1)<<halfBits; i++ {
+			if c.counts[i].Load() == 0 {
+				continue
+			}
+			n := int64(c.counts[i].Swap(0))
+			if into.RecordValues(valueOf(i), n) != nil {
+				dropped += n
+			}
 		}
 	}
 	return dropped
@@ -110,7 +128,7 @@ func (s *shard) record(class int, m Metric, d time.Duration) {
 		v = highest
 		s.clamped.Add(1)
 	}
-	(*s.live.Load())[class][m][cellOf(v)].Add(1)
+	(*s.live.Load())[class][m].add(cellOf(v))
 }
 
 func (s *shard) output(events, bytes int) {

@@ -24,11 +24,14 @@ func sparseOf(h *hdrhistogram.Histogram) sparse {
 		h = ours
 	}
 	var s sparse
-	last := 0
+	last, left := 0, h.TotalCount()
 	for cell, n := range h.Export().Counts { // in the order of our cells
 		if n > 0 {
 			s = s.with(cell-last, n)
 			last = cell
+			if left -= n; left == 0 {
+				break // no more of the 24,000 cells have values
+			}
 		}
 	}
 	return s

@@ -1,3 +1,7 @@
+//go:build !race
+
+// The tests of this file compute over hundreds of thousands of values and start no goroutine.
+
 package load
 
 import (
@@ -5,16 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"assay/internal/bundle"
 )
 
 // someValues returns a histogram with n values of a seed.
-func someValues(t *testing.T, seed uint64, n int) (h *metricSet) {
+func someValues(t *testing.T, seed uint64, n int) *hdrhistogram.Histogram {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // not for secrets
-	h = newSet()
+	h := newHistogram()
 	for range n {
-		if err := h[Gap].RecordValue(random.Int64N(1 << (1 + random.IntN(31)))); err != nil {
+		if err := h.RecordValue(random.Int64N(1 << (1 + random.IntN(31)))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -23,15 +29,15 @@ func someValues(t *testing.T, seed uint64, n int) (h *metricSet) {
 
 func TestASparseHistogramHasTheValuesOfTheLibrary(t *testing.T) {
 	for n := range 60 {
-		set, other := someValues(t, uint64(n), n), someValues(t, uint64(n)+1000, 3*n)
-		a, b := sparseOf(set[Gap]), sparseOf(other[Gap])
-		if got, want := a.latency(), latencyOf(set[Gap]); got != want {
+		h, other := someValues(t, uint64(n), n), someValues(t, uint64(n)+1000, 3*n)
+		a, b := sparseOf(h), sparseOf(other)
+		if got, want := a.latency(), latencyOf(h); got != want {
 			t.Fatalf("%d values are %+v, want %+v", n, got, want)
 		}
-		if dropped := set.merge(other); dropped != 0 {
+		if dropped := h.Merge(other); dropped != 0 {
 			t.Fatalf("%d dropped", dropped)
 		}
-		if got, want := a.plus(b).latency(), latencyOf(set[Gap]); got != want {
+		if got, want := a.plus(b).latency(), latencyOf(h); got != want {
 			t.Fatalf("%d values with others are %+v, want %+v", n, got, want)
 		}
 	}
@@ -40,16 +46,16 @@ func TestASparseHistogramHasTheValuesOfTheLibrary(t *testing.T) {
 func TestALongRunHasAtMostSixHundredMoments(t *testing.T) {
 	for _, seconds := range []int{1, 2, 599, 600, 601, 602, 1200, 1201, 3601, 12 * 3600} {
 		var line timeline
-		whole := newSet()
+		whole := newHistogram()
 		var sum bundle.LoadMoment
 		for n := range seconds {
 			m := bundle.LoadMoment{FromMS: int64(n) * 1000, ToMS: int64(n+1) * 1000, Due: 3, Begun: int64(n % 5), Open: int64(n), Warmup: n < 2}
 			m.Outcomes[bundle.StreamKilled] = int64(n % 3)
 			var values timedValues
 			if n%50 == 0 {
-				set := someValues(t, uint64(n), 40) //nolint:gosec // not negative
-				values[1] = sparseOf(set[Gap])
-				whole.merge(set)
+				h := someValues(t, uint64(n), 40) //nolint:gosec // not negative
+				values[1] = sparseOf(h)
+				whole.Merge(h)
 			}
 			line.add(m, values)
 			sum.Due, sum.Begun = sum.Due+m.Due, sum.Begun+m.Begun
@@ -75,14 +81,17 @@ func TestALongRunHasAtMostSixHundredMoments(t *testing.T) {
 		if at != int64(seconds)*1000 || got.Due != sum.Due || got.Begun != sum.Begun || got.Outcomes != sum.Outcomes {
 			t.Fatalf("%d seconds: until %d ms, %+v, want %+v", seconds, at, got, sum)
 		}
-		var values sparse
-		size := 0
+		values, size := newHistogram(), 0
 		for i := range line.moments {
-			values = values.plus(line.moments[i].values[1])
+			for c := line.moments[i].values[1].first(); c.ok; c.next() {
+				if err := values.RecordValues(valueOf(c.cell), c.n); err != nil {
+					t.Fatal(err)
+				}
+			}
 			size += len(line.moments[i].values[1])
 		}
-		if values.latency() != latencyOf(whole[Gap]) {
-			t.Errorf("%d seconds: %+v, want %+v", seconds, values.latency(), latencyOf(whole[Gap]))
+		if !values.Equals(whole) {
+			t.Errorf("%d seconds: %+v, want %+v", seconds, latencyOf(values), latencyOf(whole))
 		}
 		if size > 200<<10 {
 			t.Errorf("%d seconds with 40 values in each fiftieth take %d bytes", seconds, size)

@@ -23,6 +23,7 @@ import (
 // The frames are damaged at random places, and sent in two pieces. Both engines judge them
 // alike.
 func TestBothEnginesJudgeBrokenFramesAlike(t *testing.T) {
+	t.Parallel()
 	draw := rand.New(rand.NewPCG(3, 4))
 	good := loadtest.Out("1\n") + loadtest.Frame(wire.WSPing, "p") + loadtest.Out("2\n3\n") + loadtest.Exit(0) + loadtest.CloseWS(1000)
 	for n := range 120 {
@@ -96,9 +97,11 @@ func TestBothEnginesKillAndHangUpWebSockets(t *testing.T) {
 
 // What does not fit into the buffers of a socket is written when there is room again.
 func TestInputThatDoesNotFitIsWrittenLater(t *testing.T) {
-	const size = 8 << 20
+	t.Parallel()
+	const size = 8 << 20 // more than the buffers of both ends, of which that of the gateway is small
 	got, last := make(chan int, 1), make(chan wire.WSOpcode, 1)
 	addr := loadtest.Attach(t, func(c *loadtest.Socket) {
+		_ = c.Conn.(*net.TCPConn).SetReadBuffer(256 << 10)
 		n := 0
 		for {
 			op, p, ok := c.Next()

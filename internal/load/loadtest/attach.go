@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -20,7 +21,7 @@ func Attach(tb testing.TB, serve func(c *Socket), way ...Way) (addr string) {
 	tb.Helper()
 	return Upgrade(tb, func(c net.Conn, in *bufio.Reader, r *http.Request) {
 		_, _ = io.WriteString(c, Switch(r.Header.Get("Sec-WebSocket-Key")))
-		serve(&Socket{Conn: c, in: in})
+		serve(newSocket(c, in))
 	}, way...)
 }
 
@@ -53,7 +54,22 @@ func Upgrade(tb testing.TB, serve func(c net.Conn, in *bufio.Reader, r *http.Req
 type Socket struct {
 	net.Conn
 
-	in *bufio.Reader
+	in      *bufio.Reader
+	decoder wire.WSDecoder
+	came    []message // read and not taken by Next
+}
+
+type message struct {
+	op      wire.WSOpcode
+	payload []byte
+}
+
+func newSocket(c net.Conn, in *bufio.Reader) *Socket {
+	s := &Socket{Conn: c, in: in}
+	s.decoder = wire.WSDecoder{FromClient: true, OnMessage: func(m wire.WSMessage) {
+		s.came = append(s.came, message{m.Opcode, bytes.Clone(m.Payload)})
+	}}
+	return s
 }
 
 // Send writes a text.
@@ -61,18 +77,16 @@ func (s *Socket) Send(text string) { _, _ = io.WriteString(s.Conn, text) }
 
 // Next reads the next message of the client. ok is false when the connection has ended.
 func (s *Socket) Next() (op wire.WSOpcode, payload []byte, ok bool) {
-	found := false
-	d := wire.WSDecoder{FromClient: true, OnMessage: func(m wire.WSMessage) {
-		op, payload, found = m.Opcode, append([]byte(nil), m.Payload...), true
-	}}
-	for !found {
-		b, err := s.in.ReadByte()
+	for piece := make([]byte, 32<<10); len(s.came) == 0; {
+		n, err := s.in.Read(piece)
 		if err != nil {
 			return 0, nil, false
 		}
-		d.Feed([]byte{b})
+		s.decoder.Feed(piece[:n])
 	}
-	return op, payload, true
+	first := s.came[0]
+	s.came = s.came[1:]
+	return first.op, first.payload, true
 }
 
 // Drain reads until the client closes the connection.
