@@ -335,7 +335,12 @@ func TestRawModeComesBackWhenTheProgramContinues(t *testing.T) {
 	if err := x.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "raw mode", func() bool { return cmp.Equal(raw, x.modes()) })
+	testkit.Eventually(t, func() error {
+		if d := cmp.Diff(raw, x.modes()); d != "" {
+			return fmt.Errorf("it is not in raw mode: %s", d)
+		}
+		return nil
+	})
 	x.types("\r")
 	x.ends(3)
 }
@@ -346,7 +351,7 @@ func TestAnInterruptWhileAttachConnects(t *testing.T) {
 	for _, over := range attachSurfaces {
 		log := &lockedBuffer{}
 		x := attachOnTTY(t, 80, acceptAndSay(t, log), "--over", over, "--cmd", "true", "--time-scale", "100")
-		waitFor(t, "the connection", func() bool { return log.String() != "" })
+		log.after(t, "connected")
 		x.types("\x03")
 		x.ends(130)
 	}
@@ -373,9 +378,12 @@ func TestAFullPipeDoesNotHoldTheSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = write.Close()
-			waitFor(t, "a full pipe", func() bool {
+			testkit.Eventually(t, func() error {
 				n, err := unix.IoctlGetInt(int(read.Fd()), unix.TIOCINQ)
-				return err == nil && n > 2048
+				if err == nil && n <= 2048 {
+					err = fmt.Errorf("the pipe has %d bytes", n)
+				}
+				return err
 			})
 			insist(t, c.Process)
 			_ = c.Wait()

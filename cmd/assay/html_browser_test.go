@@ -54,13 +54,7 @@ func showing(t *testing.T, args ...string) (url string, wait func() error) {
 	}
 	end := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
 	t.Cleanup(func() { end.Stop() })
-	waitFor(t, "the address of the page", func() bool {
-		_, rest, _ := strings.Cut(stderr.String(), "the run in a browser: ")
-		line, _, whole := strings.Cut(rest, "\n")
-		url = line
-		return whole
-	})
-	return url, c.Wait
+	return stderr.after(t, "the run in a browser: "), c.Wait
 }
 
 func TestALoadRunIsSeenInABrowserUntilItsVerdict(t *testing.T) {

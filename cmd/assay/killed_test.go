@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,11 +22,14 @@ import (
 // opened, reported and judged; it is marked as unfinished, and the exit code is 130.
 func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 	t.Parallel()
-	for name, there := range map[string]func(dir string) bool{
-		"before the first observation":  func(dir string) bool { return larger(dir, "events.jsonl", 0) },
-		"during the observations":       func(dir string) bool { return larger(dir, "observations.jsonl", 50<<10) },
-		"while the verdicts are stored": func(dir string) bool { return larger(dir, "verdicts.json", 0) },
-		"while the result is stored":    func(dir string) bool { return larger(dir, "result.json", 0) },
+	for name, at := range map[string]struct {
+		file string
+		than int64
+	}{
+		"before the first observation":  {"events.jsonl", 0},
+		"during the observations":       {"observations.jsonl", 50 << 10},
+		"while the verdicts are stored": {"verdicts.json", 0},
+		"while the result is stored":    {"result.json", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, _, stderr := program(t, "conform", "--out", "run", "--select", "area:connect-unary,area:connect-type,area:process-exit")
@@ -32,7 +37,7 @@ func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := filepath.Join(c.Dir, "run")
-			waitFor(t, name, func() bool { return there(dir) })
+			waitForFile(t, dir, at.file, at.than)
 			if err := c.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -71,9 +76,12 @@ func TestAKilledLoadRunIsReported(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the second of three streams", func() bool {
+	testkit.Eventually(t, func() error {
 		s, err := load.Open(filepath.Join(c.Dir, "run"))
-		return err == nil && s.Report.Streams.Opened == 3 && len(s.Intervals) > 0
+		if err == nil && (s.Report.Streams.Opened < 3 || len(s.Intervals) == 0) {
+			err = errors.New("there is no second yet, or not all of three streams")
+		}
+		return err
 	})
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -96,6 +104,17 @@ func TestAKilledLoadRunIsReported(t *testing.T) {
 	if text, code := ran(t, c.Dir, "load", "--streams", "1", "--count", "1", "--out", "run"); code != 0 {
 		t.Errorf("the next run: exit code %d\n%s", code, text)
 	}
+}
+
+// waitForFile waits until a file of a run is larger.
+func waitForFile(t *testing.T, dir, file string, than int64) {
+	t.Helper()
+	testkit.Eventually(t, func() error {
+		if !larger(dir, file, than) {
+			return fmt.Errorf("%s has at most %d bytes", file, than)
+		}
+		return nil
+	})
 }
 
 func larger(dir, file string, than int64) bool {
@@ -177,7 +196,12 @@ func TestAKilledSoakIsResumed(t *testing.T) {
 		}
 		return len(r.Windows)
 	}
-	waitFor(t, "a window", func() bool { return windows() > 0 })
+	testkit.Eventually(t, func() error {
+		if windows() == 0 {
+			return errors.New("there is no window yet")
+		}
+		return nil
+	})
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,7 @@ func TestProcessesOfOthersThatRanBeforeProveNothing(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The counters were read when the plan is said.
-	waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+	stderr.after(t, "") // the plan: the counters were read
 	for _, pid := range pids {
 		resp, err := http.Post(fmt.Sprintf("%s/commands/%d/kill", g.URL(), pid), "", nil) //nolint:gosec // the test's own server
 		if err != nil {

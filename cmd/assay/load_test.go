@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -37,7 +38,7 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "fifty open streams", func() bool { return strings.Contains(metricsAt(g.URL()+"/metrics"), "coppice_commands_active 50\n") })
+			holds(t, g.URL()+"/metrics", "coppice_commands_active 50\n")
 			begun := time.Now()
 			if err := c.Process.Signal(sig); err != nil {
 				t.Fatal(err)
@@ -87,7 +88,7 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+			stderr.after(t, "") // the plan
 			ended := make(chan error, 1)
 			go func() { ended <- c.Wait() }()
 			wantExit(t, stopAndGo(c.Process, ended), exitInconclusive, stderr)
@@ -120,15 +121,25 @@ func stopAndGo(p *os.Process, ended <-chan error) error {
 	}
 }
 
-// metricsAt returns the metrics of a test server, "" if it does not respond.
-func metricsAt(url string) string {
-	resp, err := http.Get(url) //nolint:gosec // on this machine
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	return string(text)
+// holds waits until the metrics of a server have some texts, and returns them.
+func holds(t *testing.T, url string, texts ...string) (metrics string) {
+	t.Helper()
+	testkit.Eventually(t, func() error {
+		resp, err := http.Get(url) //nolint:gosec // on this machine
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		all, err := io.ReadAll(resp.Body)
+		metrics = string(all)
+		for _, text := range texts {
+			if err == nil && !strings.Contains(metrics, text) {
+				err = fmt.Errorf("%q is not in the metrics", text)
+			}
+		}
+		return err
+	})
+	return metrics
 }
 
 func TestOneSecondInWords(t *testing.T) {

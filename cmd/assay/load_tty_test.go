@@ -98,18 +98,8 @@ func TestLoadServesMetricsOfTheDriver(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	url := ""
-	waitFor(t, "the address", func() bool {
-		_, rest, _ := strings.Cut(stderr.String(), "metrics of the driver: ")
-		line, _, whole := strings.Cut(rest, "\n")
-		url = line
-		return whole
-	})
-	text := ""
-	waitFor(t, "a second in which five streams were open and ticked", func() bool {
-		text = metricsAt(url)
-		return strings.Contains(text, "assay_load_streams_open 5\n") && strings.Contains(text, `assay_load_driver_lag_seconds{quantile="0.99"}`)
-	})
+	// After a second, in which five streams were open and ticked.
+	text := holds(t, stderr.after(t, "metrics of the driver: "), "assay_load_streams_open 5\n", `assay_load_driver_lag_seconds{quantile="0.99"}`)
 	for _, want := range []string{
 		"# TYPE assay_load_streams_started_total counter\nassay_load_streams_started_total 5\n",
 		`assay_load_streams_ended_total{outcome="killed"} 0`, "process_cpu_seconds_total", "go_goroutines",

@@ -40,7 +40,7 @@ func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+	stderr.after(t, "") // the plan
 	if err := c.Process.Signal(testkit.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAFatalErrorOfTheRuntimeIsNoWrongUsage(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+	stderr.after(t, "") // the plan
 	if err := c.Process.Signal(testkit.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}

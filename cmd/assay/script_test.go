@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -112,6 +113,7 @@ func TestScripts(t *testing.T) {
 			"serve":   cmdServe,
 			"hostile": cmdHostile,
 			"bus":     cmdBus,
+			"product": cmdProduct,
 
 			"handshake": cmdHandshake,
 			"applies":   cmdApplies,
@@ -232,6 +234,24 @@ func cmdBus(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("the bus did not start")
 	}
 	ts.Setenv(args[0], s.ClientURL())
+}
+
+// productDir has a product, and the smallest profile with a load and a soak.
+const productDir = "testdata/product"
+
+// selftested returns the report of the self-test of that profile. It tries every variant, so all scripts share one report.
+var selftested = sync.OnceValues(func() ([]byte, error) {
+	c := exec.Command(os.Args[0], "selftest", "--profile", "tiny.yaml", "--format", "json") //nolint:gosec // the test's own binary
+	c.Env, c.Dir = append(os.Environ(), beProgram+"=1"), productDir
+	return c.Output()
+})
+
+// cmdProduct writes what a certification needs: PRODUCT.yaml, the profile tiny.yaml and selftest.json.
+func cmdProduct(ts *testscript.TestScript, _ bool, _ []string) {
+	report, err := selftested()
+	ts.Check(err)
+	ts.Check(os.CopyFS(ts.MkAbs("."), os.DirFS(productDir)))
+	ts.Check(os.WriteFile(ts.MkAbs("selftest.json"), report, 0o600))
 }
 
 // cmdOneJSON requires exactly one JSON value in a file (or stdout).

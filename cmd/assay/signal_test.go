@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -28,6 +29,9 @@ func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err 
 	return c, out, err
 }
 
+// observed is the file of a run that is not empty after the first observation.
+const observed = "observations.jsonl"
+
 // After an interrupt at any time, stdout has exactly one JSON value, the bundle opens and
 // is marked as partial, judging it again gives no pass, and the exit code is 130.
 func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
@@ -36,10 +40,10 @@ func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
 		signal os.Signal
 		when   func(t *testing.T, stderr *lockedBuffer, dir string)
 	}{
-		"SIGINT after an observation":  {os.Interrupt, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
-		"SIGTERM after an observation": {syscall.SIGTERM, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
+		"SIGINT after an observation":  {os.Interrupt, func(t *testing.T, _ *lockedBuffer, dir string) { waitForFile(t, dir, observed, 0) }},
+		"SIGTERM after an observation": {syscall.SIGTERM, func(t *testing.T, _ *lockedBuffer, dir string) { waitForFile(t, dir, observed, 0) }},
 		"SIGINT while the target is probed": {os.Interrupt, func(t *testing.T, stderr *lockedBuffer, _ string) {
-			waitFor(t, "the first connection", func() bool { return strings.Contains(stderr.String(), "connected") })
+			stderr.after(t, "connected")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +81,7 @@ func TestKilledRunCanBeJudgedAndDoesNotPass(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitForObservation(t, filepath.Join(c.Dir, "run"))
+	waitForFile(t, filepath.Join(c.Dir, "run"), observed, 0)
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,22 +143,18 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// waitFor polls the state of another process, which offers no event to wait for.
-func waitFor(t *testing.T, what string, ok func() bool) {
+// after waits for a line with a text, and returns what is behind the text.
+func (l *lockedBuffer) after(t *testing.T, text string) (rest string) {
 	t.Helper()
 	testkit.Eventually(t, func() error {
-		if !ok() {
-			return errors.New("waiting for " + what)
+		all := l.String()
+		_, rest, _ = strings.Cut(all, text)
+		line, _, whole := strings.Cut(rest, "\n")
+		if !whole {
+			return fmt.Errorf("no line has %q:\n%s", text, all)
 		}
+		rest = line
 		return nil
 	})
-}
-
-// waitForObservation waits until the run has recorded something.
-func waitForObservation(t *testing.T, dir string) {
-	t.Helper()
-	waitFor(t, "the first observation", func() bool {
-		info, err := os.Stat(filepath.Join(dir, "observations.jsonl"))
-		return err == nil && info.Size() > 0
-	})
+	return rest
 }
