@@ -73,7 +73,7 @@ func untilTaken(t *testing.T, b Bus, run string, shard int) {
 	}
 	testkit.Eventually(t, func() error {
 		if there, err := w.stored(t.Context(), keyJoin(shard, 1), new(join)); !there {
-			return fmt.Errorf("nobody has shard %d: %v", shard, err)
+			return errors.Join(fmt.Errorf("nobody has shard %d", shard), err)
 		}
 		return nil
 	})
