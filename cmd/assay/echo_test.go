@@ -43,14 +43,15 @@ func startEcho(t *testing.T, refuse bool, secrets ...string) string {
 	return s.URL
 }
 
-// echo returns all encodings of the secrets, between spaces.
-func (g *echoGateway) echo(secrets ...string) string {
-	if len(secrets) == 0 {
-		secrets = g.secrets
-	}
+// echo returns the secrets, and all encodings of one of them, between spaces. Each response has another one's.
+func (g *echoGateway) echo() string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(testkit.Encodings)) {
-		for _, s := range secrets {
+	for i, s := range g.secrets {
+		b.WriteString(s + " ")
+		if i != int(g.count.Load())%len(g.secrets) {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(testkit.Encodings)) {
 			b.WriteString(testkit.Encodings[name](s) + " ")
 		}
 	}
@@ -58,23 +59,24 @@ func (g *echoGateway) echo(secrets ...string) string {
 }
 
 // printable is echo without what no header value or JSON text can hold.
-func (g *echoGateway) printable(secrets ...string) string {
+func (g *echoGateway) printable() string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > 0x7e {
 			return '.'
 		}
 		return r
-	}, g.echo(secrets...))
+	}, g.echo())
 }
 
 func (g *echoGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
+	n := g.count.Add(1)
 	if g.refuse {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = fmt.Fprintf(w, "bad token %s", g.echo())
 		return
 	}
-	secret := g.secrets[int(g.count.Add(1))%len(g.secrets)]
+	secret := g.secrets[int(n)%len(g.secrets)]
 	for i, name := range slices.Sorted(maps.Keys(testkit.Encodings)) {
 		if !strings.Contains(name, "Huffman") { // no header value can hold it
 			w.Header().Set(fmt.Sprintf("X-Echo-%d", i), testkit.Encodings[name](secret))

@@ -89,7 +89,7 @@ func TestATargetDoesNotFillTheMemory(t *testing.T) {
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
 			c, out, stderr := program(t, "conform", flooding(t, flood), "--select", "area:process-exit,area:process-output,!axis:proto",
-				"--memory", "135MB", "--jobs", "16", "--budget", "3s", "--reproduce", "0")
+				"--memory", "135MB", "--jobs", "16", "--budget", "2s", "--reproduce", "0")
 			c.Env = append(c.Env, "ASSAY_TIME_SCALE=0.2")
 			most, _ := peakOf(t, c)
 			if most > 190<<10 {
