@@ -43,25 +43,28 @@ func startEcho(t *testing.T, refuse bool, secrets ...string) string {
 	return s.URL
 }
 
-// echo returns every secret, the first in all encodings, and each encoding of one of the others, between spaces. It is the
-// same in each response: where a chunk ends, a secret in the output of a reproducer may be split.
-func (g *echoGateway) echo() string {
-	first, others := g.secrets[0], g.secrets[1:]
-	b := strings.Join(others, " ") + " "
-	for i, name := range slices.Sorted(maps.Keys(testkit.Encodings)) {
-		b += testkit.Encodings[name](first) + " " + testkit.Encodings[name](others[i%len(others)]) + " "
+// echo returns all encodings of the secrets, between spaces.
+func (g *echoGateway) echo(secrets ...string) string {
+	if len(secrets) == 0 {
+		secrets = g.secrets
 	}
-	return b
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(testkit.Encodings)) {
+		for _, s := range secrets {
+			b.WriteString(testkit.Encodings[name](s) + " ")
+		}
+	}
+	return b.String()
 }
 
 // printable is echo without what no header value or JSON text can hold.
-func (g *echoGateway) printable() string {
+func (g *echoGateway) printable(secrets ...string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > 0x7e {
 			return '.'
 		}
 		return r
-	}, g.echo())
+	}, g.echo(secrets...))
 }
 
 func (g *echoGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
