@@ -29,7 +29,7 @@ func embed() (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the embedded bus: %w", err)
 	}
-	token := rand.Text()
+	token := "bus-" + rand.Text() // a text that begins with SU would be taken for the seed of an nkey
 	s, err := server.NewServer(&server.Options{
 		ServerName: "assay", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, NoLog: true, NoSigs: true, NoSystemAccount: true,
 		JetStream: true, StoreDir: dir, MaxPayload: maxPayload, DisableJetStreamBanner: true, MaxPending: 256 << 20,
