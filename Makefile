@@ -29,7 +29,7 @@ debian: ## install the Debian packages that tests use (needs root); without them
 #   test-unit      with the race detector: all packages but those of BLACKBOX and PURE
 #   test-blackbox  without, since it would only slow down what starts programs, gateways and Node: BLACKBOX
 #   test-plain     without, for the same reason: PURE, which starts no goroutine of its own, and of the units the files with the
-#                  build tag !race, which measure memory or open a browser
+#                  build tag !race, which measure memory, open a browser, or compute much in one goroutine
 # What takes longer, and all packages with the race detector, is nightly.
 BLACKBOX := ./cmd/assay ./internal/selftest ./suites ./sdk
 PURE     := ./docs ./internal/history/... ./internal/judge/... ./reports/... ./scenarios

@@ -149,7 +149,7 @@ func (h hastyTable) Start(s Spec) (*Process, *Subscriber, error) {
 
 func TestClientsThatDoNotReadAreBounded(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || testkit.Slowdown > 1 { // it compares memory, and takes minutes with the race detector
+	if testing.Short() { // it compares memory
 		t.Skip("it fills what clients do not read")
 	}
 	if !testkit.Alone(t) {

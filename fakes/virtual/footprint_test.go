@@ -35,7 +35,7 @@ func TestTenThousandLoopsAreSmall(t *testing.T) {
 	}
 	each := (memoryInUse() - mem) / n
 	t.Logf("%d bytes each, of which %d are counted", each, s.memory.used.Load()/n)
-	if each < 1<<10 || each > 14<<10 && testkit.Slowdown == 1 {
+	if each < 1<<10 || each > 14<<10 {
 		t.Errorf("a loop takes %d bytes, want 1 KiB to 14 KiB", each)
 	}
 	const most = 64 << 10 // what a gateway allows
@@ -155,9 +155,6 @@ func TestAShortCommandTakesLittleMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testkit.Slowdown > 1 && name == "literals of functions" {
-				t.Skip("it parses 128 MB in one goroutine: a minute with the race detector, which finds nothing there")
-			}
 			s := system(t)
 			if got := run(t, s, Spec{Argv: []string{"bash", "-c", c.script}}, ""); !strings.Contains(got.stderr, c.stderr) {
 				t.Errorf("%+v, stderr %.200q", got.status, got.stderr)

@@ -17,8 +17,9 @@ import (
 
 // Every fault is killed by a rule that it names, and in each turn a part of all scenarios finds every variant clean. Another
 // part looks for what a fault breaks that does not follow from its rules. That is logged here, and fails `selftest --full`:
-// it is a gap between a fault and the foundations of the catalogue, which another commit than this one has left. It takes about two minutes of CPU time, more than
-// any other test here, because every gateway runs.
+// it is a gap between a fault and the foundations of the catalogue, which another commit than this one has left.
+//
+// It takes about two minutes of CPU time, more than any other test here, because every gateway runs.
 func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs against every gateway of the zoo")
