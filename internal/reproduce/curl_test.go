@@ -116,7 +116,8 @@ func FuzzFramed(f *testing.F) {
 			t.Errorf("%q has no end", p)
 		}
 		endedStreams(p)
-		_ = printable(p)
+		b := bundle.NewBlob(p, nil, nil)
+		_ = printable(&b, len(p))
 	})
 }
 

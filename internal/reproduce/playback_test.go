@@ -2,13 +2,17 @@ package reproduce
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
@@ -59,6 +63,39 @@ func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
 			}
 			if now := c.came.bytes(); !bytes.Equal(now, said) {
 				t.Errorf("the playback has changed %q into %q", said, now)
+			}
+		})
+	}
+}
+
+// No record of a playback, which is what the text shows, has a secret: wherever a chunk splits it, and whatever it is encoded in.
+func TestAPlaybackHasNoSecretThatAChunkSplits(t *testing.T) {
+	const token = "t0ken/of+the&run-0123"
+	redact := secret.New([]string{token})
+	for name, encode := range testkit.Encodings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := encode(token)
+			for cut := 1; cut < len(body); cut++ {
+				head := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n", cut)
+				middle := fmt.Sprintf("\r\n%x\r\n", len(body)-cut)
+				said := head + body[:cut] + middle + body[cut:] + "\r\n0\r\n\r\n"
+				s, err := sourceOf(unary("{}", bundle.Header{Name: "host", Value: "h"}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o, err := s.playback(t.Context(), transport.NewClock(), redact, &printed{complete: true, arrivals: []arrival{{0, []byte(said)}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept := string(o.Iterations[0].Conns[0].Received.Data)
+				if len(kept) != len(said) || !strings.HasPrefix(kept, head) {
+					t.Fatalf("cut at %d: the response is lost: %q", cut, kept)
+				}
+				joined := kept[len(head):][:cut] + kept[len(head)+cut+len(middle):]
+				if strings.Contains(joined, body) || len(testkit.Remains([]byte(joined), token)) > 0 {
+					t.Fatalf("cut at %d: %q", cut, kept)
+				}
 			}
 		})
 	}

@@ -105,7 +105,8 @@ func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
 			r.Output = why + "\n" + r.Output
 		}
 	}
-	r.Output += "\n" + printable(m.o.Target.Redactor().Bytes(p.bytes())) // before it is clipped
+	// The record of the playback has no secrets, not even those that a chunk splits or that are compressed.
+	r.Output += "\n" + printable(&now.observation.Iterations[0].Conns[0].Received, len(p.bytes()))
 }
 
 // attempt runs the text of a source for one gateway and judges the response. There is no
@@ -188,12 +189,15 @@ func (m *maker) printed(ctx context.Context, s *source, d Dialing) (*printed, er
 }
 
 // printable returns at most a few lines of the response as text.
-func printable(p []byte) string {
-	const most = 4 << 10
+func printable(received *bundle.Blob, whole int) string {
+	p := received.Data
+	if !received.Whole() {
+		p = received.Head
+	}
+	p = p[:min(len(p), bundle.BlobEdge)]
 	more := ""
-	if len(p) > most {
-		more = fmt.Sprintf("\n… %d bytes more", len(p)-most)
-		p = p[:most]
+	if n := whole - len(p); n > 0 {
+		more = fmt.Sprintf("\n… %d bytes more", n)
 	}
 	var b strings.Builder
 	for _, c := range p {
