@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 // Every process that a probe started is gone when Probe returns, no matter which method
 // for ending it the target lacks.
 func TestProbesLeaveNothingBehind(t *testing.T) {
-	t.Parallel() // processes that cannot be killed end by themselves after seconds
+	t.Parallel() // processes that cannot be killed end by themselves, after 20 s
 	gateways := map[string]*gateway{
 		"all methods":                 {},
 		"no SendSignal":               {noSignal: true},
@@ -37,7 +38,7 @@ func TestProbesLeaveNothingBehind(t *testing.T) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for name, g := range gateways {
-		tg := newTarget(t, target.Options{URL: g.serve(t)})
+		tg := newTarget(t, target.Options{URL: g.serve(t), TimeScale: 4}) // a call may take 20 s
 		all.Go(func() {
 			f, err := tg.Probe(context.Background(), transport.NewClock(), bundle.Calibration{})
 			if err != nil {
@@ -105,22 +106,24 @@ func TestEveryProcessOfAProbeIsMarkedAndBounded(t *testing.T) {
 type mutePreface struct {
 	net.Listener
 	over chan struct{}
+	hung *atomic.Int64 // how many connections
 }
 
 func (l mutePreface) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	return &muteConn{Conn: c, over: l.over}, err
+	return &muteConn{c, l}, err
 }
 
 type muteConn struct {
 	net.Conn
-	over chan struct{}
+	of mutePreface
 }
 
 func (c *muteConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if strings.HasPrefix(string(p[:n]), "PRI ") {
-		<-c.over
+		c.of.hung.Add(1)
+		<-c.of.over
 		return 0, io.EOF
 	}
 	return n, err
@@ -131,20 +134,22 @@ func TestPeerThatHangsOnHTTP2CostsOneDeadline(t *testing.T) {
 	s := httptest.NewUnstartedServer(onlyType("application/json", (&gateway{keepalive: true}).handler()))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	over := make(chan struct{})
-	s.Listener = mutePreface{s.Listener, over}
+	var hung atomic.Int64
+	s.Listener = mutePreface{s.Listener, over, &hung}
 	s.Start()
 	t.Cleanup(func() { close(over); s.Close() })
-	tg := newTarget(t, target.Options{URL: s.URL})
+	const deadline = 10 * time.Second
+	tg := newTarget(t, target.Options{URL: s.URL, TimeScale: 2})
 	began := time.Now()
 	f, err := tg.Probe(context.Background(), transport.NewClock(), bundle.Calibration{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("Probe took %v, more than one deadline of 5 s even on a slow machine", took)
+	if n, took := hung.Load(), time.Since(began); n < 4 || took >= time.Duration(n)*deadline {
+		t.Errorf("Probe took %v, want less than %d deadlines of %v one after the other", took, n, deadline)
 	}
 	for _, id := range []string{"http.h2c", "protocol.grpc"} {
-		if f[id].State != bundle.FeatureUnknown || !strings.Contains(f[id].Detail, "no response within 5s") {
+		if f[id].State != bundle.FeatureUnknown || !strings.Contains(f[id].Detail, "no response within "+deadline.String()) {
 			t.Errorf("%s = %+v, want it unknown without a response", id, f[id])
 		}
 	}
