@@ -49,7 +49,7 @@ test-unit test-blackbox: export GOGC = 400
 test-unit: export GORACE = atexit_sleep_ms=10
 
 test-unit:
-	$(call gotest,unit) -race -p 2 -parallel 4 $(UNIT)
+	$(call gotest,unit) -race -p 3 -parallel 4 $(UNIT)
 
 # Most tests wait, so more of them run at a time than there are processors; the packages of BLACKBOX say so themselves. The longest
 # of these begins first.
