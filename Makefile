@@ -41,7 +41,7 @@ TAGGED    = $(shell git grep -l '^//go:build !race' -- '*_test.go' ':!cmd' ':!re
 gotest = mkdir -p bin/tests && .ci/part $(1) $(TOOLS) gotestsum --format pkgname --jsonfile bin/tests/$(1).json -- -vet=off -timeout 20m
 
 test: debian ## the tests: the units with the race detector; the program, the self-test, the SDKs and the browser without
-	$(MAKE) -j 2 test-unit test-blackbox test-plain test-tools
+	$(MAKE) -j 3 test-blackbox test-unit test-plain test-tools
 
 # What the tests hold is little beside what they allocate, so the collector can run less often: that is a seventh of the CPU
 # time of the self-test. By default the race detector sleeps for a second at the end of each process.
@@ -56,8 +56,8 @@ test-unit:
 test-blackbox:
 	$(call gotest,blackbox) -p 2 $(BLACKBOX)
 
-test-plain:
-	$(call gotest,plain) -p 2 $(PURE)
+test-plain: # the others measure memory, with the collector as users have it
+	GOGC=400 $(call gotest,plain) -p 2 $(PURE)
 	$(call gotest,tagged) -p 2 -run "^($$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $(TAGGED) | paste -sd '|'))$$" $(addprefix ./,$(sort $(dir $(TAGGED))))
 
 test-tools:

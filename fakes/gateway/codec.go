@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -86,4 +88,15 @@ func (c jsonCodec) Unmarshal(data []byte, message any) error {
 		return errors.New("zero-length payload is not a valid JSON object")
 	}
 	return strict.Aside(func() error { return c.Read(data, m) })
+}
+
+// fastGzip returns gzip at its fastest level. At the usual one a message of a few bytes costs a reset of 650 KB.
+func fastGzip() connect.HandlerOption {
+	return connect.WithCompression("gzip", func() connect.Decompressor { return new(gzip.Reader) }, func() connect.Compressor {
+		w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+		if err != nil {
+			panic(err) // unreachable: the level is valid
+		}
+		return w
+	})
 }

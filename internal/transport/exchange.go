@@ -308,7 +308,7 @@ func (x *Exchange) record(expected map[string][]byte) (rec bundle.Exchange, drop
 	if x.body != nil {
 		b := x.body.blob(redact, expected["body"])
 		if x.decoded {
-			b = bundle.NewBlob(redact.Bytes(x.plain), nil, redact.Bytes(expected["body"]))
+			b = redact.blob(x.plain, expected["body"])
 		}
 		rec.Body = &b
 	}

@@ -123,7 +123,7 @@ func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
 			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Sandbox: call.Sandbox, Shape: call.Shape, Codec: call.Codec,
 			Request: bundle.Request{
 				Method: call.Method, Path: sent.Text(call.Path), Headers: sent.headers(call.Headers),
-				Body: bundle.NewBlob(sent.Bytes(call.Body), nil, nil),
+				Body: sent.blob(call.Body, nil),
 			},
 		},
 	}

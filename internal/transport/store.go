@@ -103,42 +103,72 @@ func (s *store) overflow(p []byte) {
 	}
 }
 
-// blob returns the record of the stream without secrets. want, if not nil, is the
-// expected stream. The digest of a stream over the limit is that of the received bytes.
+// blob returns the record of the stream without secrets. want, if not nil, is the expected stream. Only what the record
+// shows is searched for secrets, so the digest of a stream that it does not show whole is that of the received bytes.
 func (s *store) blob(r redactor, want []byte) bundle.Blob {
-	if want != nil {
-		want = r.Bytes(want)
-	}
 	clean := r.Bytes
 	if s.framed {
 		clean = r.received
 	}
-	kept, tail := s.hide(clean(s.blind(s.kept, 0)), clean(s.blind(s.tail, s.n-int64(len(s.tail)))))
-	if s.digest == nil {
-		return bundle.NewBlob(kept, s.chunks, want)
-	}
-	// A secret at the end goes on behind it, so that its beginning may not be found.
-	kept = kept[:max(0, len(kept)-s.margin())]
-	b := bundle.Blob{
-		Len:    s.n,
-		SHA256: hex.EncodeToString(s.digest.Sum(nil)),
-		Head:   bytes.Clone(kept[:min(len(kept), bundle.BlobEdge)]),
-		Tail:   bytes.Clone(tail[max(0, len(tail)-bundle.BlobEdge):]),
-		Chunks: s.chunks,
+	kept, tail := s.hide(s.blind(s.kept, 0), s.blind(s.tail, s.n-int64(len(s.tail))))
+	b := bundle.Blob{Len: s.n, Chunks: s.chunks}
+	switch {
+	case s.digest != nil:
+		b.SHA256 = hex.EncodeToString(s.digest.Sum(nil))
+		// A secret at the end goes on behind it, so that its beginning may not be found.
+		b.Head = s.head(clean, kept, len(kept)-s.margin())
+		b.Tail = s.last(clean, tail)
+	case len(kept) > bundle.BlobWhole:
+		sum := sha256.Sum256(s.kept)
+		b.SHA256 = hex.EncodeToString(sum[:])
+		b.Head, b.Tail = s.head(clean, kept, len(kept)), s.last(clean, kept)
+	default:
+		b = bundle.NewBlob(clean(kept), s.chunks, nil)
 	}
 	if want != nil {
-		b.Diff = s.difference(kept, want)
+		b.Diff = s.difference(r, kept, want)
 	}
 	return b
+}
+
+// blob returns the record of p, as that of a stream.
+func (r redactor) blob(p, want []byte) bundle.Blob {
+	return (&store{kept: p, n: int64(len(p)), edge: bundle.BlobEdge + r.Margin()}).blob(r, want)
+}
+
+// head returns the head of a record: the beginning of p, and of its first n bytes.
+func (s *store) head(clean func([]byte) []byte, p []byte, n int) []byte {
+	return bytes.Clone(clean(p[:min(len(p), s.edge)])[:max(0, min(n, bundle.BlobEdge))])
+}
+
+// last returns the tail of a record.
+func (s *store) last(clean func([]byte) []byte, p []byte) []byte {
+	p = clean(p[max(0, len(p)-s.edge):])
+	return bytes.Clone(p[max(0, len(p)-bundle.BlobEdge):])
 }
 
 // margin is the number of bytes beyond a cut that are needed to find a secret.
 func (s *store) margin() int { return s.edge - bundle.BlobEdge }
 
-// difference compares the kept bytes only.
-func (s *store) difference(kept, want []byte) *bundle.Window {
-	if int64(len(want)) > int64(len(kept)) {
-		want = want[:len(kept)]
+// difference compares the kept bytes only. It searches for secrets around the first difference.
+func (s *store) difference(r redactor, kept, want []byte) *bundle.Window {
+	if s.digest != nil {
+		kept = kept[:max(0, len(kept)-s.margin())]
+		want = want[:min(len(want), len(kept))]
 	}
-	return bundle.NewBlob(kept, nil, want).Diff
+	if bytes.Equal(kept, want) {
+		return nil
+	}
+	n := min(len(kept), len(want))
+	at := 0
+	for at < n && kept[at] == want[at] {
+		at++
+	}
+	from := max(0, at-s.edge)
+	part := func(p []byte) []byte { return r.Bytes(p[from:min(len(p), at+s.edge)]) }
+	d := bundle.NewBlob(part(kept), nil, part(want)).Diff
+	if d != nil {
+		d.Off, d.From = d.Off+int64(from), d.From+int64(from)
+	}
+	return d
 }

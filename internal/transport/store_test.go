@@ -147,21 +147,34 @@ func TestPiecesToOverwriteAreBounded(t *testing.T) {
 	}
 }
 
-func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
+// What a record shows of a stream has no part of a secret, wherever it is cut; below and above the limit of the stream.
+func TestRedactorSeesASecretAcrossTheEdgesOfALongStream(t *testing.T) {
 	const token = "s3cr3t-token"
 	r := redactor{Redactor: secret.New([]string{token})}
-	s := newStore(rawLimit, r, nil)
-	fill := []byte(strings.Repeat("x", rawLimit))
-	s.add(fill, bundle.Stamp{})
-	// The secret straddles the first byte of the tail.
-	s.add(append([]byte(token), fill[:bundle.BlobEdge-5]...), bundle.Stamp{})
-	b := s.blob(r, nil)
-	if bytes.Contains(b.Tail, []byte("token")) || !bytes.HasPrefix(b.Tail, []byte("*****")) {
-		t.Errorf("tail begins %q", b.Tail[:20])
-	}
-	sum := sha256.Sum256(append(bytes.Clone(fill), append([]byte(token), fill[:bundle.BlobEdge-5]...)...))
-	if b.SHA256 != hex.EncodeToString(sum[:]) {
-		t.Error("the digest is not that of the received bytes")
+	fill := strings.Repeat("x", 2*bundle.BlobWhole)
+	head, tail := bundle.BlobEdge-5, len(fill)-bundle.BlobEdge-5 // the secret straddles the last byte of the head, and the first of the tail
+	all := []byte(fill[:head] + token + fill[head+len(token):tail] + token + fill[tail+len(token):])
+	for _, limit := range []int{bundle.BlobWhole, len(all)} {
+		s := newStore(limit, r, nil)
+		s.add(all, bundle.Stamp{})
+		b := s.blob(r, nil)
+		if !bytes.HasSuffix(b.Head, []byte("x*****")) || len(b.Head) != bundle.BlobEdge {
+			t.Errorf("limit %d: head of %d bytes ends %q", limit, len(b.Head), b.Head[len(b.Head)-20:])
+		}
+		if !bytes.HasPrefix(b.Tail, []byte("*******x")) || len(b.Tail) != bundle.BlobEdge {
+			t.Errorf("limit %d: tail of %d bytes begins %q", limit, len(b.Tail), b.Tail[:20])
+		}
+		if sum := sha256.Sum256(all); b.SHA256 != hex.EncodeToString(sum[:]) {
+			t.Errorf("limit %d: the digest is not that of the received bytes", limit)
+		}
+		for at := range 600 { // the difference is before, in and behind the secret
+			want := bytes.Clone(all)
+			want[head-300+at] = '#'
+			d := s.blob(r, want).Diff
+			if within := at >= 300 && at < 300+len(token); d == nil || d.Off != int64(head-300+at) && !within || bytes.Contains(d.Got, []byte("ken")) || bytes.Contains(d.Got, []byte("s3c")) {
+				t.Errorf("limit %d: a difference at %d is %+v", limit, head-300+at, d)
+			}
+		}
 	}
 }
 
