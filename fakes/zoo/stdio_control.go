@@ -188,12 +188,13 @@ func onText(change func(f wsFrame, kind string, next func(wsFrame))) func(*build
 	})
 }
 
-// dropText drops the text messages of one type.
+// dropText makes empty input of the text messages of one type: a frame that breaks a rule still does.
 func dropText(drop string) func(*build) {
 	return onText(func(f wsFrame, kind string, next func(wsFrame)) {
-		if kind != drop {
-			next(f)
+		if kind == drop {
+			f = f.as(wire.WSBinary, "")
 		}
+		next(f)
 	})
 }
 
