@@ -35,6 +35,7 @@ type Exchange struct {
 	trailersOff   int64        // of their HEADERS frame in the connection's bytes, on HTTP/2
 
 	over    bool
+	givenUp bool
 	changed broadcast
 	done    chan struct{}
 }
@@ -161,10 +162,12 @@ func (x *Exchange) Done() <-chan struct{} { return x.done }
 func (x *Exchange) Conn() *Conn { return x.conn }
 
 // GiveUp ends an exchange under way with an outcome (no-answer, stalled, aborted).
-// It does not close the connection. A later response is not recorded in this exchange.
+// It does not close the connection. A later response is not recorded in this exchange, and what HTTP/1.1 brings after
+// that is recorded but not decoded: nobody waits for it, and what it answers is no longer known.
 func (x *Exchange) GiveUp(o bundle.Outcome, detail string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.givenUp = x.givenUp || !x.over
 	x.end(o, detail)
 }
 

@@ -29,8 +29,12 @@ func newHTTP1(c *Conn) *http1 {
 
 func (h *http1) start(context.Context) { go h.conn.read() }
 
-// feed decodes p. When the framing is lost, every exchange ends: none can complete.
+// feed decodes p, unless the exchange that it belongs to was given up. When the framing is lost, every exchange ends:
+// none can complete.
 func (h *http1) feed(p []byte) {
+	if h.givenUp() {
+		return
+	}
 	h.dec.Feed(p)
 	if !h.dec.Lost() {
 		return
@@ -45,6 +49,12 @@ func (h *http1) feed(p []byte) {
 		x.end(bundle.OutcomeGarbage, "an earlier answer on the connection was not HTTP")
 	}
 	c.queue = nil
+}
+
+// givenUp reports whether the next bytes belong to an exchange that was given up.
+func (h *http1) givenUp() bool {
+	x := h.conn.front()
+	return x != nil && x.givenUp || h.socket != nil && h.socket.x.givenUp
 }
 
 func (h *http1) sending(p []byte, _ bundle.Stamp) {
@@ -71,7 +81,7 @@ func (h *http1) ended(o bundle.Outcome, detail string) (bundle.Outcome, string) 
 	x := h.conn.front()
 	untilClose := x != nil && x.rec.Response != nil && x.rec.Response.Framing == wire.FramingClose
 	// A reset does not end a body that lasts until the connection closes.
-	if h.conn.lostAt < 0 && (o == bundle.OutcomeClosed || !untilClose) {
+	if h.conn.lostAt < 0 && !h.givenUp() && (o == bundle.OutcomeClosed || !untilClose) {
 		h.dec.Close()
 		if h.socket != nil {
 			h.socket.dec.Close()

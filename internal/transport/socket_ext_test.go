@@ -109,6 +109,48 @@ func TestAWebSocketWithoutACloseIsCutByItsConnection(t *testing.T) {
 	}
 }
 
+// What comes after an exchange was given up is recorded, and breaks no rule: whether a late 101 or the rest of a response.
+func TestNothingIsDecodedOnceAnExchangeIsGivenUp(t *testing.T) {
+	for name, tt := range map[string]struct{ before, after string }{
+		"before the head":           {"", switched(binary("\x01late"), closing(1000))},
+		"in a head":                 {"HTTP/1.1 101", " Switching\r\n" + switched(binary("\x01late"))},
+		"among frames":              {switched(binary("\x01out")), "\xff not a frame"},
+		"in a body":                 {"HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nno c", "m\r\nnot a chunk\r\n"},
+		"in a body that then ends":  {"HTTP/1.1 400 Bad\r\nContent-Length: 6\r\n\r\nno ", ""},
+		"in a chunk that then ends": {"HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nno", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			late := make(chan struct{})
+			c := newClient(t)
+			conn := c.dial(rawServer(t, func(nc *net.TCPConn) {
+				defer nc.Close()
+				if _, ok := readRequest(bufio.NewReader(nc)); ok {
+					_, _ = io.WriteString(nc, tt.before)
+					<-late
+					_, _ = io.WriteString(nc, tt.after)
+				}
+			}))
+			x := c.request(conn, attachCall())
+			came := func(n int) func() bool {
+				return func() bool { got, _ := conn.Received(); return got == int64(n) }
+			}
+			c.untilConn(conn, "the beginning", came(len(tt.before)))
+			x.GiveUp(bundle.OutcomeNoAnswer, "nothing came")
+			close(late)
+			c.untilConn(conn, "the rest", came(len(tt.before)+len(tt.after)))
+			c.untilConn(conn, "the end", conn.PeerClosed)
+			conns, xs := c.rec.Finish(nil)
+			if got := violations(xs[0]); len(xs) != 1 || got != "" || len(xs[0].Frames) > 1 {
+				t.Errorf("%d exchanges, violations %q, frames %+v", len(xs), got, xs[0].Frames)
+			}
+			if got := string(conns[0].Received.Data); got != tt.before+tt.after {
+				t.Errorf("recorded %q", got)
+			}
+		})
+	}
+}
+
 func TestARefusedUpgradeIsAnAnswerLikeAnyOther(t *testing.T) {
 	c := newClient(t)
 	x := c.done(c.request(c.dial(answering(t, true, respond(400, "Content-Type: text/plain\r\n", "no cmd"))), attachCall()))
