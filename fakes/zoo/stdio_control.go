@@ -132,7 +132,7 @@ func stdioControlFaults() []fault {
 		{Fault{
 			ID:     "stdio-control-c-eaten",
 			Title:  "Control-C is not passed on",
-			Breaks: []string{"stdio.pty.interrupt"},
+			Breaks: []string{"stdio.pty.interrupt", "stdio.input.bytes"},
 			Source: "gateways that treat a key of their own in the input, as the client does with Ctrl+]",
 		}, onInput(func(f wsFrame, next func(wsFrame)) {
 			if string(f.payload) != "\x03" {
