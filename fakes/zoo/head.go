@@ -33,8 +33,8 @@ func headFaults() []fault {
 			Title:  "Unary errors have HTTP status 500, whatever their code",
 			Breaks: []string{"connect.unary.error-status"},
 			Source: "e2b-dev/infra#3628",
-		}, onHead(func(_ *http.Request, h http.Header, status int) int {
-			if isUnaryError(h, status) {
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if r.Method == http.MethodPost && isProcedure(r.URL.Path) && isUnaryError(h, status) {
 				return http.StatusInternalServerError
 			}
 			return status

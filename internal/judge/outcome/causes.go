@@ -121,7 +121,7 @@ func (c *causal) explainByChance(b *breakage) {
 		return
 	}
 	for _, f := range c.sorted() {
-		if f.rank() <= b.rank() || f.rank() == noRank || f.from != nil || !f.intermittent() {
+		if f.rank() <= b.rank() || f.rank() == noRank || f.from != nil || !f.fails || !f.intermittent() {
 			continue
 		}
 		foreign := slices.ContainsFunc(b.own, func(v *bundle.Verdict) bool { return !v.Symptom.IsUnstarted() || !f.explains(v) })
@@ -140,11 +140,11 @@ func (b *breakage) intermittent() bool {
 	})
 }
 
-// explaining returns the broken foundations that explain a breach.
+// explaining returns the broken foundations that explain a breach. What is only an advisory explains no failure.
 func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 	var by []*breakage
 	for _, f := range c.rules {
-		if f != b && f.rank() < b.rank() && f.explains(v) {
+		if f != b && (f.fails || v.Conclusion == bundle.Advisory) && f.rank() < b.rank() && f.explains(v) {
 			by = append(by, f)
 		}
 	}
@@ -221,7 +221,7 @@ func (c *causal) causes() []bundle.Cause {
 	unjudged := c.unjudged()
 	out := []bundle.Cause{}
 	for _, b := range c.sorted() {
-		if b.from != nil || !b.fails && len(follows[b]) == 0 {
+		if b.from != nil || !b.fails {
 			continue
 		}
 		cause := c.cause(b)
@@ -252,7 +252,7 @@ func (c *causal) unjudged() map[*breakage][]string {
 			continue
 		}
 		for _, f := range c.sorted() {
-			if f.rank() < noRank && f.explains(v) {
+			if f.fails && f.rank() < noRank && f.explains(v) {
 				all[f.root()] = append(all[f.root()], v.Rule)
 				break
 			}

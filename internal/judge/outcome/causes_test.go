@@ -84,11 +84,8 @@ func TestCauses(t *testing.T) {
 		{"a foundation never follows from one that rests on it", []bundle.Verdict{
 			on("a.short", "process.output.complete", fail, bundle.SymptomNoEnd), on("a.short", "process.end.once", fail, short),
 		}, map[string][]string{"process.output.complete": {"process.end.once"}}},
-		{"an advisory that explains failures is a cause", []bundle.Verdict{
+		{"an advisory explains no failure", []bundle.Verdict{
 			on("a.short", "connect.timeout.expired", bundle.Advisory, bundle.SymptomNoDeadline), on("a.long", "x.y.z", fail, bundle.SymptomNoDeadline),
-		}, map[string][]string{"connect.timeout.expired": {"x.y.z"}}},
-		{"an advisory that explains no failure is no cause", []bundle.Verdict{
-			on("a.short", "connect.timeout.expired", bundle.Advisory, bundle.SymptomNoDeadline), on("a.long", "x.y.z", fail, short),
 		}, map[string][]string{"x.y.z": {}}},
 		{"a rule of Connect explains nothing over gRPC", []bundle.Verdict{
 			on("a.short", "connect.timeout.expired", fail, bundle.SymptomNoDeadline), over(on("a.long", "x.y.z", fail, bundle.SymptomNoDeadline), "grpc", "h2c"),
