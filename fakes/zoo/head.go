@@ -31,7 +31,7 @@ func headFaults() []fault {
 		{Fault{
 			ID:     "error-as-500",
 			Title:  "Unary errors have HTTP status 500, whatever their code",
-			Breaks: []string{"connect.unary.error-status"},
+			Breaks: []string{"connect.unary.error-status", "control.sandbox.token"},
 			Source: "e2b-dev/infra#3628",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
 			if r.Method == http.MethodPost && isProcedure(r.URL.Path) && isUnaryError(h, status) {
