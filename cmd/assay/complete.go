@@ -11,6 +11,7 @@ import (
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/attach"
+	"assay/internal/target"
 	"assay/scenarios"
 )
 
@@ -90,6 +91,8 @@ func fixedValues(flag string) []string {
 		return split(ptyWords)
 	case "role":
 		return attach.Roles()
+	case "token-scheme":
+		return target.TokenSchemes()
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ var safeFlags = []string{
 	"abort-delay", "abort-on-fail", "axis", "budget", "ci", "clock-scale", "codec", "command", "confidence", "count", "deadline", "destructive", "disconnect-share",
 	"domain", "dry-run", "duration", "endpoint", "engine", "expect", "fault", "fail-on-change", "faults", "format", "full", "full-handshakes", "held", "http", "inject", "jobs", "keep", "kill-share", "level",
 	"latency-threshold", "licenses", "like", "limit", "loops", "lost-worker", "matrix", "memory", "metrics-prefix", "out-limit", "over", "poisson", "prefix", "profiles", "protocol", "pty", "quiet", "ramp", "rate", "rebuild", "repeat",
-	"reproduce", "role", "sandboxes", "seed", "select", "set", "shard", "shell", "slow", "streams", "strict", "submission", "template", "threshold", "time-scale", "tls", "user", "variant",
+	"reproduce", "role", "sandboxes", "seed", "select", "set", "shard", "shell", "slow", "streams", "strict", "submission", "template", "threshold", "time-scale", "tls", "token-scheme", "user", "variant",
 	"verbose", "wait", "warmup", "window", "without", "workers",
 }
 

@@ -28,12 +28,12 @@ func (e argsError) Error() string {
 // targetFlags are the flags of every command with a target. Secrets come from a
 // file or the environment (ASSAY_TOKEN), never from a flag's value.
 type targetFlags struct {
-	tokenFile, headerFile, user, shell string
-	caCert                             string
-	insecure                           bool
-	endpoints, headers                 []string
-	timeScale                          float64
-	seed                               uint64
+	tokenFile, tokenScheme, headerFile, user, shell string
+	caCert                                          string
+	insecure                                        bool
+	endpoints, headers                              []string
+	timeScale                                       float64
+	seed                                            uint64
 }
 
 func (f *targetFlags) register(c *cobra.Command) {
@@ -47,6 +47,7 @@ func (f *targetFlags) register(c *cobra.Command) {
 func (f *targetFlags) registerAccess(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (default: the variable ASSAY_TOKEN)")
+	fs.StringVar(&f.tokenScheme, "token-scheme", target.TokenSchemes()[0], "header that carries the access token: x-access-token, or bearer for \"Authorization: Bearer\"")
 	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
 	fs.StringArrayVar(&f.headers, "header", nil, "extra request header that is no secret, as `'NAME: VALUE'` (repeatable); secrets: --header-file")
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
@@ -58,7 +59,10 @@ func (f *targetFlags) registerAccess(c *cobra.Command) {
 
 // options returns the target options of the flags.
 func (f *targetFlags) options(url string) (target.Options, error) {
-	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Insecure: f.insecure}
+	o := target.Options{URL: url, User: f.user, TokenScheme: f.tokenScheme, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Insecure: f.insecure}
+	if !slices.Contains(target.TokenSchemes(), f.tokenScheme) {
+		return o, fmt.Errorf("--token-scheme %q: want %s", f.tokenScheme, strings.Join(target.TokenSchemes(), " or "))
+	}
 	if f.timeScale <= 0 || f.timeScale > 1000 {
 		return o, fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.timeScale)
 	}
@@ -136,6 +140,9 @@ func (f *targetFlags) words() []string {
 		if o.value != "" {
 			words = append(words, o.name, o.value)
 		}
+	}
+	if f.tokenScheme != target.TokenSchemes()[0] {
+		words = append(words, "--token-scheme", f.tokenScheme)
 	}
 	if f.insecure {
 		words = append(words, "--insecure")

@@ -55,16 +55,13 @@ func (c *client) hasType(s bundle.Exchange) bool {
 }
 
 // carriedOut reports whether a List or a Start succeeded with a readable response: a list
-// of processes, or a start event.
+// of processes, or a start event. A start event needs no right content type.
 func (c *client) carriedOut(x *transport.Exchange) bool {
 	s := x.Snapshot()
-	if !c.hasType(s) {
-		return false
-	}
 	if s.RPC == call.ProcessStart {
-		return startedPID(s) != 0
+		return c.hasType(s) && startedPID(s) != 0 || startsUndeclared(c.way.Codec, x.BodyBytes())
 	}
-	return succeeded(s) && call.Decode(c.way.Codec, x.BodyBytes(), new(process.ListResponse)) == nil
+	return c.hasType(s) && succeeded(s) && call.Decode(c.way.Codec, x.BodyBytes(), new(process.ListResponse)) == nil
 }
 
 // describe summarises the outcome of a call.

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,10 @@ const calibrationSamples = 5
 // A target that need not be a gateway (Options.Gateway) is measured by plain HTTP requests; then
 // IsService is true.
 //
+// A target that has only the stdio surface is measured by that. If it asks for credentials for every call of
+// processes, it is rejected instead, even if its WebSockets accept the token: the token may be in a header
+// that it does not read. A ws URL has no processes.
+//
 // It returns an *UnreachableError if the target is not a gateway (unreachable, an
 // untrusted certificate, HTML, silence, garbage, a missing token or path). Every call is
 // limited to 5 s times the time scale, and so are all samples together.
@@ -43,8 +48,14 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 	}
 	if err != nil {
 		if first != nil && (first.answered() || IsSocketURL(t.options.URL)) {
-			if cal, ok := c.calibrateSocket(ctx); ok {
+			cal, ok := c.calibrateSocket(ctx)
+			var denied *UnreachableError
+			switch {
+			case !ok:
+			case IsSocketURL(t.options.URL) || !first.denied():
 				return cal, nil
+			case errors.As(err, &denied):
+				denied.Mend += "\nIts WebSockets are open: to test nothing else, give their URL, " + t.socketURL() + "."
 			}
 		}
 		if t.options.Gateway == GatewayOptional {

@@ -95,7 +95,8 @@ func (c *client) open(ctx context.Context) (*transport.Conn, error) {
 func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *transport.Exchange {
 	headers := c.target.Headers(c.what, "assay")
 	if c.bare {
-		headers = slices.DeleteFunc(headers, func(h bundle.Header) bool { return h.Name == tokenHeader })
+		token := c.target.tokenField()
+		headers = slices.DeleteFunc(headers, func(h bundle.Header) bool { return h == token })
 	}
 	for _, h := range r.headers {
 		headers = replaceHeader(headers, h)

@@ -27,6 +27,16 @@ func (f *contact) answered() bool {
 	return f.list.Snapshot().Response != nil || f.start.Snapshot().Response != nil
 }
 
+// denied reports whether both calls ask for credentials.
+func (f *contact) denied() bool {
+	return isUnauthenticated(f.list.Snapshot()) && isUnauthenticated(f.start.Snapshot())
+}
+
+// isUnauthenticated reports whether a response asks for credentials; 403 is about rights.
+func isUnauthenticated(s bundle.Exchange) bool {
+	return s.Response != nil && s.Response.Status == 401 || s.Error != nil && s.Error.Code == "unauthenticated"
+}
+
 // serves reports whether the process service exists: a server that speaks the protocol may
 // have it below another path, and say so with an RPC error. Without List, Start decides.
 func (c *client) serves(ctx context.Context, f *contact) bool {

@@ -64,6 +64,7 @@ func (t *Target) Sandbox(p Place) (*Target, error) {
 	t.redactor.Add(p.AccessToken, p.TrafficToken)
 	o := t.Options()
 	o.Unsent, o.Token = cmp.Or(o.Unsent, o.Token), p.AccessToken
+	o.TokenScheme = "" // the protocol of sandboxes says where their token is
 	port := daemonPort
 	if p.Surface == surfaceInterpreter {
 		port = interpreterPort

@@ -3,6 +3,8 @@ package target
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"assay/internal/bundle"
@@ -138,14 +140,45 @@ func (t *Target) diagnoseMissing(start bundle.Exchange) *UnreachableError {
 		start.Request.Path, describe(start)), mendPath)
 }
 
+// diagnoseAuth explains a rejection: by what was sent, without values, and by what the server asks for.
 func (t *Target) diagnoseAuth(x *transport.Exchange, s bundle.Exchange) *UnreachableError {
-	status, words := s.Response.Status, t.words(x, s)
-	if t.options.Token == "" {
-		return t.unreachable(fmt.Sprintf("it requires credentials (POST %s returns %d).%s", s.Request.Path, status, words),
-			"Give the access token with --token-file FILE, other credentials with --header-file FILE, and a header that is no secret with --header 'NAME: VALUE'.")
+	said := strconv.Itoa(s.Response.Status)
+	if s.Response.Status == 200 && s.Error != nil {
+		said += ", error " + s.Error.Code
 	}
-	return t.unreachable(fmt.Sprintf("it rejects the credentials (POST %s returns %d).%s", s.Request.Path, status, words),
-		"Check the token in --token-file, and --user.")
+	reason, asks := "it requires credentials (POST %s returns %s).", ""
+	mend := "Give the access token with --token-file FILE, other credentials with --header-file FILE, and a header that is no secret with --header 'NAME: VALUE'."
+	if t.options.Token != "" {
+		reason = "it rejects the credentials (POST %s returns %s)."
+		mend = "Check the token in --token-file, and --user. " + t.otherScheme()
+	}
+	if sent := t.credentials(); len(sent) > 0 {
+		asks = " Sent: " + strings.Join(sent, ", ") + "."
+	}
+	if challenge := t.shortened(strings.Join(s.Response.Get("WWW-Authenticate"), ", ")); challenge != "" {
+		asks += fmt.Sprintf(" Its WWW-Authenticate: %q.", challenge)
+	}
+	return t.unreachable(fmt.Sprintf(reason, s.Request.Path, said)+t.words(x, s)+asks, mend)
+}
+
+// otherScheme suggests the header in which the token was not sent.
+func (t *Target) otherScheme() string {
+	if t.bears() {
+		return "The token was sent as Authorization: Bearer; if the gateway reads X-Access-Token, use --token-scheme " + schemeAccessToken + "."
+	}
+	return "The token was sent as X-Access-Token; if the gateway reads Authorization: Bearer, use --token-scheme " + schemeBearer + "."
+}
+
+// credentials lists the names of the sent headers that can be credentials, sorted.
+func (t *Target) credentials() []string {
+	var names []string
+	for _, h := range t.Headers("", "") {
+		if name := strings.ToLower(h.Name); suggestsSecret(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // firstBytes returns the first bytes received on the exchange's connection.

@@ -74,15 +74,7 @@ func unknown(detail string) bundle.Feature {
 	return bundle.Feature{State: bundle.FeatureUnknown, Detail: detail}
 }
 
-// decide is the common rule of probes: present if the response shows the feature, absent if
-// the target clearly refuses, else unknown.
-func decide(s bundle.Exchange, ok bool) bundle.Feature {
-	switch {
-	case ok:
-		return present(describe(s))
-	case refused(s):
-		return absent(describe(s))
-	default:
-		return unknown(describe(s))
-	}
+// hidden is the result for a feature that the target may have, but that the options make untestable.
+func hidden(detail string) bundle.Feature {
+	return bundle.Feature{State: bundle.FeatureAbsent, Detail: detail, Hidden: true}
 }

@@ -34,8 +34,10 @@ type Options struct {
 	// Shell holds the words in front of a command; default /bin/sh -c, or the shell that
 	// Calibrate finds if the target refuses that.
 	Shell []string
-	// Token is sent as X-Access-Token when it is set.
+	// Token is sent in the header of TokenScheme when it is set.
 	Token string
+	// TokenScheme is one of TokenSchemes; "" is the first. The stdio surface always gets Authorization: Bearer.
+	TokenScheme string
 	// Unsent is a token that the user gave and nothing sends, because each sandbox has its own. It is a secret too.
 	Unsent string
 	// User is sent as Basic user, with an empty password, when it is set.
@@ -59,6 +61,26 @@ type Options struct {
 	Control Control
 	// Embedded is set when the target is the reference gateway of this process.
 	Embedded bool
+}
+
+// The headers that can carry the access token: X-Access-Token: TOKEN, or Authorization: Bearer TOKEN.
+const (
+	schemeAccessToken = tokenHeader
+	schemeBearer      = "bearer"
+)
+
+// TokenSchemes lists the values of Options.TokenScheme, the default first.
+func TokenSchemes() []string { return []string{schemeAccessToken, schemeBearer} }
+
+// checkToken reports a token that cannot be sent as the options say.
+func (o *Options) checkToken() error {
+	switch {
+	case o.TokenScheme != "" && !slices.Contains(TokenSchemes(), o.TokenScheme):
+		return fmt.Errorf("no token scheme %q: the schemes are %s", o.TokenScheme, strings.Join(TokenSchemes(), ", "))
+	case o.TokenScheme == schemeBearer && o.Token != "" && o.User != "":
+		return errors.New("the user and a bearer token both need the header Authorization: leave out --user, or use --token-scheme " + schemeAccessToken)
+	}
+	return nil
 }
 
 const (

@@ -10,7 +10,6 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/wire"
 )
 
 // probeWatch watches a directory that every target has until the stream begins.
@@ -28,7 +27,7 @@ func probeWatch(ctx context.Context, c *client) (findings, error) {
 		x := c.begin(ctx, conn, r)
 		s := c.await(ctx, x, hasMessage)
 		conn.Close("fin")
-		if f = c.decideCall(ctx, r, x, hasMessage(s)); f.State != bundle.FeatureUnknown {
+		if f = c.decidePage(ctx, r, x, hasMessage(s)); f.State != bundle.FeatureUnknown {
 			break
 		}
 	}
@@ -37,11 +36,6 @@ func probeWatch(ctx context.Context, c *client) (findings, error) {
 
 // everyDir are directories of every target: the root or, where it is not served, the home directory.
 var everyDir = [...]string{"/", "."}
-
-// hasMessage reports whether the first frame of a stream is a message.
-func hasMessage(s bundle.Exchange) bool {
-	return len(s.Frames) > 0 && s.Frames[0].Flags&^wire.FlagCompressed == 0
-}
 
 // notAFile is the path of the probes of files: the home directory, which every target has and none
 // downloads.
@@ -73,6 +67,9 @@ func isFilesError(body []byte) bool {
 func (c *client) probeSigned(ctx context.Context, r request) bundle.Feature {
 	if c.target.options.Token == "" {
 		return absent("no token to sign with")
+	}
+	if c.target.bears() {
+		return hidden(inAuthorization)
 	}
 	bare := *c
 	bare.bare = true

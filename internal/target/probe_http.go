@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 	case ours && !hasEvent(s, bundle.EventUnknown):
 		f.Detail += "; no end event"
 	case s.Outcome == bundle.OutcomeComplete || len(s.Events) > 0:
-		f = absent("not in the format of the alias: " + describe(s))
+		f = absent(foreignWords(s))
 	}
 	return findings{featCommands: f}, nil
 }
@@ -47,23 +48,27 @@ func probeMetrics(ctx context.Context, c *client) (findings, error) {
 	s := x.Snapshot()
 	body := x.BodyBytes()
 	c.seen.metrics(s, body)
-	switch {
-	case !succeeded(s):
-		f := c.decideCall(ctx, r, x, false)
-		return findings{featMetrics: f, featOwnMetrics: f}, nil
-	case isExposition(body):
-		own := absent("the exposition has no process_ samples")
-		if bytes.HasPrefix(body, []byte("process_")) || bytes.Contains(body, []byte("\nprocess_")) {
-			own = present("the exposition has process_ samples")
-		}
-		return findings{featMetrics: present(describe(s)), featOwnMetrics: own}, nil
-	case strings.HasSuffix(contentType(s), "json"), contentType(s) == "text/html":
-		f := absent("not a Prometheus exposition: " + describe(s))
+	var f bundle.Feature
+	if exposed := succeeded(s) && isExposition(body); exposed && declaresMetrics.Match(body) {
+		f = present(describe(s)) // an exporter may have one on every path
+	} else {
+		f = c.decidePage(ctx, r, x, exposed)
+	}
+	if s.Response != nil && s.Response.Status == 403 {
+		f = hidden("the credentials do not suffice: " + describe(s)) // for metrics, unlike those of the processes
+	}
+	if f.State != bundle.FeaturePresent {
 		return findings{featMetrics: f, featOwnMetrics: f}, nil
 	}
-	f := unknown("not a Prometheus exposition: " + describe(s))
-	return findings{featMetrics: f, featOwnMetrics: f}, nil
+	own := absent("the exposition has no process_ samples")
+	if bytes.HasPrefix(body, []byte("process_")) || bytes.Contains(body, []byte("\nprocess_")) {
+		own = present("the exposition has process_ samples")
+	}
+	return findings{featMetrics: f, featOwnMetrics: own}, nil
 }
+
+// declaresMetrics matches a line that only an exposition has.
+var declaresMetrics = regexp.MustCompile(`(?m)^#[ \t]+(TYPE|HELP)[ \t]`)
 
 // isExposition reports whether the first sample has the form "name{labels} value"; an
 // exposition without samples has at least a comment.
@@ -92,7 +97,8 @@ func isExposition(body []byte) bool {
 	return comment
 }
 
-// probeHealth requests the health of the gateway.
+// probeHealth requests the health of the gateway. Its protocol has no message: any success is one, also that of
+// a server that responds so to every path.
 func probeHealth(ctx context.Context, c *client) (findings, error) {
 	r := request{method: "GET", surface: "health", shape: bundle.ShapePlain}
 	x := c.do(ctx, r)

@@ -24,7 +24,7 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 		return nil, err
 	}
 	defer run.reap(ctx)
-	f := findings{featStart: c.decideStart(ctx, s)}
+	f := findings{featStart: c.decideStart(ctx, run, s)}
 	if run.pid == 0 {
 		if s.Returned == nil { // it may come with the end
 			f[featStart] = c.startOfShort(ctx, f[featStart])
@@ -63,7 +63,7 @@ func (c *client) startOfShort(ctx context.Context, long bundle.Feature) bundle.F
 	if err != nil {
 		return long
 	}
-	if s := x.Snapshot(); startedPID(s) != 0 {
+	if s := x.Snapshot(); startedPID(s) != 0 || startsUndeclared(c.way.Codec, x.BodyBytes()) {
 		return present("a short command starts: " + describe(s) + "; a waiting one has no start event in time: " + long.Detail)
 	}
 	return long
@@ -71,12 +71,16 @@ func (c *client) startOfShort(ctx context.Context, long bundle.Feature) bundle.F
 
 // decideStart also names the shell, if it is not the default one. A target that refuses
 // every command cannot be tested; the detail suggests another shell.
-func (c *client) decideStart(ctx context.Context, s bundle.Exchange) bundle.Feature {
-	f := decide(s, startedPID(s) != 0)
+func (c *client) decideStart(ctx context.Context, run *running, s bundle.Exchange) bundle.Feature {
+	f := decide(run.x, s, startedPID(s) != 0)
 	shell := strings.Join(c.target.Shell(), " ")
 	switch {
 	case f.State == bundle.FeaturePresent && c.target.shell.Load() != nil:
 		f.Detail += "; " + strings.Join(defaultShell[:], " ") + " is refused, " + shell + " is accepted"
+	case f.State == bundle.FeatureUnknown && s.Outcome == bundle.OutcomeComplete && s.Error == nil:
+		if r, err := c.startRequest(command{text: "true"}); err == nil {
+			return c.decideCall(ctx, r, run.x, false)
+		}
 	case f.State != bundle.FeaturePresent && s.Error != nil && slices.Contains(refusesCommand, s.Error.Code):
 		if r, err := c.startRequest(command{text: "true"}); err == nil {
 			if same, _ := c.likeNothing(ctx, r, c.do(ctx, r)); same {
@@ -183,7 +187,7 @@ func (c *client) list(ctx context.Context) *listing {
 	}
 	l.answer = c.do(ctx, l.request)
 	s := l.answer.Snapshot()
-	l.valid = succeeded(s) && c.hasType(s) && call.Decode(c.way.Codec, l.answer.BodyBytes(), &l.ListResponse) == nil
+	l.valid = succeeded(s) && !isForeign(s, l.answer.BodyBytes()) && call.Decode(c.way.Codec, l.answer.BodyBytes(), &l.ListResponse) == nil
 	return l
 }
 
@@ -212,7 +216,7 @@ func (l *listing) decide(ctx context.Context, run *running) bundle.Feature {
 	return f
 }
 
-// probeSignal kills a process. Success proves nothing unless the process ends.
+// probeSignal kills a process. Success proves nothing unless the process ends, which proves the method.
 func probeSignal(ctx context.Context, c *client) (findings, error) {
 	run, s, err := c.start(ctx, command{text: c.nap()})
 	if err != nil {
@@ -223,7 +227,11 @@ func probeSignal(ctx context.Context, c *client) (findings, error) {
 		return without(featSignal, s), nil
 	}
 	killed, f := run.method(ctx, call.Kill(run.selector()), succeeded)
-	if succeeded(killed) && !run.ended(ctx) {
+	switch {
+	case !succeeded(killed):
+	case run.ended(ctx):
+		f = present(describe(killed))
+	default:
 		f.Detail += "; the process did not end"
 	}
 	return findings{featSignal: f}, nil
@@ -271,7 +279,7 @@ func probeTag(ctx context.Context, c *client) (findings, error) {
 	}
 	defer run.reap(ctx)
 	if run.pid == 0 {
-		return findings{featTag: decide(s, false)}, nil
+		return findings{featTag: decide(run.x, s, false)}, nil
 	}
 	l := c.list(ctx)
 	listed, ok := l.has(run.pid)

@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/transport"
 )
 
 const (
@@ -32,7 +33,8 @@ const (
 
 // hearing is a started command with its result.
 type hearing struct {
-	start  bundle.Exchange
+	x      *transport.Exchange
+	start  bundle.Exchange // x by then
 	heard  heard
 	stream string // stream of the output
 }
@@ -48,7 +50,7 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 		return nil, err
 	}
 	if startedPID(first.start) == 0 {
-		return findings{featPTY: c.withoutPTY(ctx, first.start)}, nil
+		return findings{featPTY: c.withoutPTY(ctx, first)}, nil
 	}
 	if f, told := first.decide(); told {
 		return findings{featPTY: f}, nil
@@ -99,7 +101,7 @@ func (c *client) hear(ctx context.Context, p command) (hearing, error) {
 		return hearing{}, err
 	}
 	defer run.reap(ctx)
-	h := hearing{start: s}
+	h := hearing{x: run.x, start: s}
 	if run.pid == 0 {
 		return h, nil
 	}
@@ -134,8 +136,9 @@ func (r *running) said(s bundle.Exchange) (found heard, stream string) {
 
 // withoutPTY decides when a Start with a PTY started nothing: the feature is absent if it is
 // unimplemented, or if the request is invalid only with the field.
-func (c *client) withoutPTY(ctx context.Context, s bundle.Exchange) bundle.Feature {
-	f := decide(s, false)
+func (c *client) withoutPTY(ctx context.Context, h hearing) bundle.Feature {
+	s := h.start
+	f := decide(h.x, s, false)
 	if f.State != bundle.FeatureUnknown || s.Error == nil || !slices.Contains([]string{"invalid_argument", "failed_precondition"}, s.Error.Code) {
 		return f
 	}

@@ -49,13 +49,14 @@ type works func(on *client, x *transport.Exchange) bool
 
 // understands reports whether the target understood a call in its way: it succeeded, or
 // failed with the same error as in the client's own way. Any other error may be about the
-// codec or the protocol.
+// codec or the protocol. An empty list proves nothing if every method has that response: then
+// Start decides.
 func (c *client) understands(ctx context.Context) works {
 	return func(on *client, x *transport.Exchange) bool {
 		s := x.Snapshot()
 		switch {
 		case on.carriedOut(x):
-			return true
+			return on.isOwn(ctx, x)
 		case !speaksRPC(s) || s.Error == nil || s.Response.Status == 415:
 			return false
 		case on.way == c.way:
@@ -64,6 +65,23 @@ func (c *client) understands(ctx context.Context) works {
 		own := c.try(ctx).Snapshot()
 		return own.RPC == s.RPC && own.Error != nil && own.Error.Code == s.Error.Code && own.Error.Code != "unimplemented"
 	}
+}
+
+// isOwn reports whether a call that was carried out has a response of its own: a list that differs from
+// the response to a nonexistent method, or a start event.
+func (c *client) isOwn(ctx context.Context, x *transport.Exchange) bool {
+	if x.Snapshot().RPC == call.ProcessStart {
+		return true
+	}
+	r, err := c.rpcRequest(call.List{})
+	if err != nil {
+		return false
+	}
+	if same, _ := c.likeNothing(ctx, r, x); !same {
+		return true
+	}
+	started, err := c.startTrue(ctx)
+	return err == nil && c.carriedOut(started)
 }
 
 // search tries the ways that meet a condition until one works. An undecided result
@@ -149,9 +167,17 @@ func (c *client) probeUnary(ctx context.Context, id string, m call.Message) (fin
 	return findings{id: c.decidePage(ctx, r, x, succeeded(s) && c.hasType(s))}, nil
 }
 
+// inAuthorization is why nothing about X-Access-Token can be tested.
+const inAuthorization = "the token is in Authorization, and the scenarios are about X-Access-Token"
+
 // probeToken makes the same call with the token, if there is one, and without it: an RPC or, where
 // there are none, a handshake.
+//
+// Its scenarios leave out X-Access-Token, or change it: they would blame a target that reads another header.
 func probeToken(ctx context.Context, c *client) (findings, error) {
+	if c.target.bears() {
+		return findings{featToken: hidden(inAuthorization)}, nil
+	}
 	bare := *c
 	bare.bare = true
 	without := bare.try(ctx).Snapshot()

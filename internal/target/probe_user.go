@@ -13,10 +13,11 @@ var refusals = []string{"unauthenticated", "permission_denied", "invalid_argumen
 // probeUser starts a command as a nonexistent user: a target with users refuses it, and
 // accepts an existing user.
 func probeUser(ctx context.Context, c *client) (findings, error) {
-	if c.target.authorizes() {
-		f := absent("the extra headers set Authorization, which would name the user")
-		f.Hidden = true
-		return findings{featUser: f}, nil
+	switch {
+	case c.target.authorizes():
+		return findings{featUser: hidden("the extra headers set Authorization, which would name the user")}, nil
+	case c.target.bears():
+		return findings{featUser: hidden("the token is in Authorization, which would name the user")}, nil
 	}
 	run, s, err := c.startAs(ctx, "assay-no-such-user")
 	if err != nil {

@@ -107,10 +107,11 @@ func (r *running) method(ctx context.Context, m call.Message, ok func(bundle.Exc
 	}
 	x := r.client.do(ctx, req)
 	s := x.Snapshot()
+	good := ok(s) && !isForeign(s, x.BodyBytes())
 	if succeeded(s) && !isEmptyMessage(x.BodyBytes()) { // these methods return an empty message
-		return s, r.client.decidePage(ctx, req, x, ok(s))
+		return s, r.client.decidePage(ctx, req, x, good)
 	}
-	return s, r.decide(ctx, req, x, ok(s))
+	return s, r.decide(ctx, req, x, good)
 }
 
 // isEmptyMessage reports whether a body is a message without fields, in either codec.

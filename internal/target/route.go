@@ -114,7 +114,7 @@ func (c *client) likeNothing(ctx context.Context, r request, x *transport.Exchan
 // present if it refuses with another error, which is then about the process.
 func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchange, ok bool) bundle.Feature {
 	s := x.Snapshot()
-	f := decide(s, ok)
+	f := decide(x, s, ok)
 	if f.State != bundle.FeatureUnknown || s.Response == nil || isAuth(s) || s.Error != nil && !mayMeanRoute(s) {
 		return f
 	}

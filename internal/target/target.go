@@ -40,8 +40,11 @@ type Target struct {
 	service atomic.Bool // Calibrate found a plain HTTP server
 }
 
-// tokenHeader carries the access token.
-const tokenHeader = "x-access-token"
+// tokenHeader carries the access token, and authorization a bearer token, or the name of a user.
+const (
+	tokenHeader   = "x-access-token"
+	authorization = "authorization"
+)
 
 // New validates the options without using the network. Its errors are mistakes in the
 // options, with a suggested correction.
@@ -56,6 +59,12 @@ func New(o Options) (*Target, error) {
 	}
 	if strings.Contains(o.User, ":") { // RFC 7617, section 2: no name of a user has one
 		return nil, errors.New("the user contains a colon: give the name alone; Assay sends no password, but --header-file can")
+	}
+	if o.Embedded {
+		o.TokenScheme = schemeAccessToken // the only header that the reference gateway reads everywhere
+	}
+	if err := o.checkToken(); err != nil {
+		return nil, err
 	}
 	redactor := secret.Open(o.Secrets())
 	o.Headers = slices.Concat(o.Headers, o.Open)
@@ -114,6 +123,11 @@ func (t *Target) AttachPath(query string) string {
 	return p
 }
 
+// socketURL returns the URL of the stdio surface.
+func (t *Target) socketURL() string {
+	return strings.Replace(t.url.Scheme, schemeHTTP, schemeWS, 1) + "://" + t.url.Host + t.Path(surfaceStdio, "")
+}
+
 // Bearer returns the Authorization of the stdio surface, which carries the access token there; ""
 // without a token, or if the options have an Authorization of their own.
 func (t *Target) Bearer() string {
@@ -123,9 +137,12 @@ func (t *Target) Bearer() string {
 	return "Bearer " + t.options.Token
 }
 
+// bears reports whether the token is in Authorization on every surface.
+func (t *Target) bears() bool { return t.tokenField().Name == authorization }
+
 // authorizes reports whether the options have an Authorization of their own.
 func (t *Target) authorizes() bool {
-	return slices.ContainsFunc(t.options.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "Authorization") })
+	return slices.ContainsFunc(t.options.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, authorization) })
 }
 
 // Addr returns the host:port to dial.
@@ -151,17 +168,21 @@ func (t *Target) Path(surface, rest string) string {
 }
 
 // Headers returns the headers of every well-formed request, in the order and spelling of the
-// E2B JavaScript SDK: host, connection, authorization if a user is set, user-agent (with
-// scenario and run), the headers that its fetch adds, x-access-token if a token is set, and
-// the extra ones. Headers that depend on the call (content-type, content-length, connect-…,
+// E2B JavaScript SDK: host, connection, authorization if a user or a bearer token is set,
+// user-agent (with scenario and run), the headers that its fetch adds, x-access-token if
+// another token is set, and the extra ones. Headers that depend on the call (content-type, content-length, connect-…,
 // accept-encoding) are not included. An extra header replaces the one of the same name.
 func (t *Target) Headers(scenario, run string) []bundle.Header {
 	hs := []bundle.Header{
 		{Name: "host", Value: t.url.Host},
 		{Name: "connection", Value: "keep-alive"},
 	}
-	if t.options.User != "" {
-		hs = append(hs, bundle.Header{Name: "authorization", Value: basicUser(t.options.User)})
+	token := t.tokenField()
+	switch {
+	case token.Name == authorization:
+		hs = append(hs, token)
+	case t.options.User != "":
+		hs = append(hs, bundle.Header{Name: authorization, Value: basicUser(t.options.User)})
 	}
 	hs = append(hs,
 		bundle.Header{Name: "user-agent", Value: t.options.UserAgent + " (" + scenario + "; " + run + ")"},
@@ -169,13 +190,24 @@ func (t *Target) Headers(scenario, run string) []bundle.Header {
 		bundle.Header{Name: "accept-language", Value: "*"},
 		bundle.Header{Name: "sec-fetch-mode", Value: "cors"},
 	)
-	if t.options.Token != "" {
-		hs = append(hs, bundle.Header{Name: tokenHeader, Value: t.options.Token})
+	if token.Name == tokenHeader {
+		hs = append(hs, token)
 	}
 	for _, h := range t.options.Headers {
 		hs = slices.DeleteFunc(hs, func(o bundle.Header) bool { return strings.EqualFold(o.Name, h.Name) })
 	}
 	return append(hs, t.options.Headers...)
+}
+
+// tokenField returns the header that carries the token; the zero value without a token.
+func (t *Target) tokenField() bundle.Header {
+	switch {
+	case t.options.Token == "":
+		return bundle.Header{}
+	case t.options.TokenScheme == schemeBearer:
+		return bundle.Header{Name: authorization, Value: "Bearer " + t.options.Token}
+	}
+	return bundle.Header{Name: tokenHeader, Value: t.options.Token}
 }
 
 func basicUser(user string) string {

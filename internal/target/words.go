@@ -24,14 +24,19 @@ func (t *Target) words(x *transport.Exchange, s bundle.Exchange) string {
 	if said == "" {
 		said = saidIn(x.BodyBytes())
 	}
-	said = strings.Join(strings.Fields(strings.ToValidUTF8(t.redactor.Text(said), "\uFFFD")), " ")
-	if said == "" {
+	if said = t.shortened(said); said == "" {
 		return ""
 	}
+	return fmt.Sprintf(" It says: %q.", said)
+}
+
+// shortened returns the words of a server in one line, without secrets and of limited length.
+func (t *Target) shortened(said string) string {
+	said = strings.Join(strings.Fields(strings.ToValidUTF8(t.redactor.Text(said), "\uFFFD")), " ")
 	if utf8.RuneCountInString(said) > mostWords {
 		said = string([]rune(said)[:mostWords]) + "…"
 	}
-	return fmt.Sprintf(" It says: %q.", said)
+	return said
 }
 
 // messageFields are the fields of JSON errors that hold words, those for people first.
