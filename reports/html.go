@@ -143,7 +143,7 @@ func (v *htmlView) banner() page.HTML {
 // Ending returns the verdict of a run as a page shows it at its head.
 func Ending(r *bundle.Report) page.Verdict {
 	word, sentence := verdictText(r)
-	l := runLook(r.Exit)
+	l := lookOf(shownAs(r))
 	return page.Verdict{Tone: l.tone, Symbol: l.symbol, Word: capital(strings.ToLower(word)), Sentence: capital(sentence) + "."}
 }
 

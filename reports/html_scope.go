@@ -11,26 +11,13 @@ import (
 // scopeSection says what was not tested, and why.
 func (v *htmlView) scopeSection() page.Section {
 	s := page.Section{ID: "untested", Title: "Not tested", Note: "The verdict says nothing about these."}
-	if v.r.Scope == nil {
-		return s
-	}
 	var rows []page.Row
-	for _, c := range v.r.Scope.NotRun {
-		why := line(c.Name)
-		switch bundle.SkipReason(why) {
-		case bundle.SkipSlow:
-			why = "slow scenarios, which run with --slow"
-		case bundle.SkipDestructive:
-			why = "scenarios that can kill the target, which run with --destructive"
-		default:
-			why = skipText(why)
+	for _, u := range untestedRows(v.r) {
+		why := page.Text(u.why)
+		if u.feature != "" {
+			why += page.Text(" ") + page.El("code", nil, page.Text(u.feature))
 		}
-		rows = append(rows, page.Row{Cells: []page.HTML{page.Text(cut(why, mostShort)), page.Text(strconv.Itoa(c.Runs))}})
-	}
-	for _, c := range v.r.Scope.Unsupported {
-		rows = append(rows, page.Row{Cells: []page.HTML{
-			page.Text("the target does not have ") + page.El("code", nil, page.Text(cut(line(c.Name), mostShort))), page.Text(strconv.Itoa(c.Runs)),
-		}})
+		rows = append(rows, page.Row{Cells: []page.HTML{why, page.Text(strconv.Itoa(u.runs))}})
 	}
 	if len(rows) == 0 {
 		return s

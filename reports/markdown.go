@@ -61,14 +61,29 @@ func (m *markdown) header() {
 		}
 	}
 	m.printf("\n%s %s, run `%s`, %s.\n", escaped(m.r.Tool.Name), escaped(m.r.Tool.Version), strings.ReplaceAll(line(m.r.Run), "`", "'"), took(m.r.DurationMS))
-	for _, p := range scopeOf(m.r, 1000) {
-		m.printf("\n%s: %s.\n", strings.ToUpper(p.name[:1])+p.name[1:], escaped(p.text))
-	}
+	m.scope()
 	for _, n := range m.r.Notes {
 		m.printf("\nNote: %s.\n", escaped(n))
 	}
 	if text := suggestion(m.r); text != "" {
 		m.printf("\nNote: %s.\n", escaped(text))
+	}
+}
+
+// scope writes what was not tested, a row for each feature and for each other reason, and the allowed deviations.
+func (m *markdown) scope() {
+	rows := untestedRows(m.r)
+	if len(rows) > 0 {
+		m.printf("\n| not tested | runs |\n|---|---:|\n")
+	}
+	for _, u := range rows[:min(len(rows), mostFindings)] {
+		m.printf("| %s | %d |\n", escaped(u.why+" "+u.feature), u.runs)
+	}
+	if more := len(rows) - mostFindings; more > 0 {
+		m.printf("\nand %s.\n", plural(more, "other reason"))
+	}
+	if text := allowed(m.r, 1000); text != "" {
+		m.printf("\nAllowed: %s.\n", escaped(text))
 	}
 }
 

@@ -20,11 +20,20 @@ func scopeOf(r *bundle.Report, room int) []scopePart {
 	if text := untested(r, room); text != "" {
 		parts = append(parts, scopePart{"not tested", text})
 	}
-	if d := r.Scope.Deviations; len(d) > 0 {
-		lead := plural(len(d), "deviation") + " of profile " + line(r.Profile) + ": "
-		parts = append(parts, scopePart{"allowed", lead + some(countedNames(d), room-width(lead))})
+	if text := allowed(r, room); text != "" {
+		parts = append(parts, scopePart{"allowed", text})
 	}
 	return parts
+}
+
+// allowed names the deviations that the profile allowed; "" without one.
+func allowed(r *bundle.Report, room int) string {
+	if r.Scope == nil || len(r.Scope.Deviations) == 0 {
+		return ""
+	}
+	d := r.Scope.Deviations
+	lead := plural(len(d), "deviation") + " of profile " + line(r.Profile) + ": "
+	return lead + some(countedNames(d), room-width(lead))
 }
 
 // skipText says why runs were skipped.
@@ -75,6 +84,34 @@ func untested(r *bundle.Report, room int) string {
 		parts = append([]string{lead + some(names, left)}, parts...)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// untestedRow is a reason why runs were not tested: a feature that the target lacks, or another one.
+type untestedRow struct {
+	why, feature string
+	runs         int
+}
+
+// untestedRows returns the reasons why runs were not tested, for a table.
+func untestedRows(r *bundle.Report) (rows []untestedRow) {
+	if r.Scope == nil {
+		return nil
+	}
+	for _, c := range r.Scope.NotRun {
+		why := skipText(line(c.Name))
+		switch bundle.SkipReason(c.Name) {
+		case bundle.SkipSlow:
+			why = "slow scenarios, which run with --slow"
+		case bundle.SkipDestructive:
+			why = "scenarios that can kill the target, which run with --destructive"
+		default:
+		}
+		rows = append(rows, untestedRow{why: cut(why, mostShort), runs: c.Runs})
+	}
+	for _, c := range r.Scope.Unsupported {
+		rows = append(rows, untestedRow{why: "the target does not have", feature: cut(line(c.Name), mostShort), runs: c.Runs})
+	}
+	return rows
 }
 
 // skippedRuns counts the runs that were skipped for a reason.

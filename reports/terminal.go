@@ -322,18 +322,7 @@ func (t *terminal) summary() {
 // verdict draws the verdict of the run in one line.
 func (t *terminal) verdict() {
 	word, sentence := verdictText(t.r)
-	c := bundle.Inconclusive
-	switch t.r.Exit {
-	case 0:
-		if t.r.Verdict != bundle.RunInconclusive {
-			c = bundle.Pass
-		}
-	case 1:
-		c = bundle.Fail
-	case 4:
-		c = bundle.Error
-	}
-	t.block(painted{word + "  ", tintOf(c)}, sentence, plain)
+	t.block(painted{word + "  ", tintOf(shownAs(t.r))}, sentence, plain)
 }
 
 // counts draws the number of scenarios per verdict, worst first.

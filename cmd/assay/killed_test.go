@@ -162,7 +162,7 @@ func TestAFullDiskLosesNoVerdict(t *testing.T) {
 	c.Args = append([]string{"sh", "-c", `ulimit -f 96 && exec "$0" "$@"`, c.Path}, c.Args[1:]...)
 	c.Path = "/bin/sh"
 	wantExit(t, c.Run(), 4, stderr)
-	for _, part := range []string{"CONFORMANT", "the evidence could not be written completely", "observations.jsonl"} {
+	for _, part := range []string{"PARTIAL", "the evidence could not be written completely", "observations.jsonl"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the report lacks %q:\n%s", part, out)
 		}

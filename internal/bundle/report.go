@@ -36,6 +36,8 @@ type Report struct {
 	Causes []Cause `json:"causes"`
 	// Scope is the scope of the verdict: untested parts and allowed deviations.
 	Scope *Scope `json:"scope,omitempty"`
+	// Coverage compares the run with everything that the profile asks of the target; absent in reports of older versions.
+	Coverage *Coverage `json:"coverage,omitempty"`
 	// Died is the scenario during which the target stopped accepting connections; later scenarios did not run.
 	Died *Died `json:"died,omitempty"`
 	// Notes are limits of the report: omitted evidence, merged shards.
@@ -91,6 +93,22 @@ type Scope struct {
 	NotRun []Count `json:"not_run,omitempty"`
 	// Deviations counts the runs with an allowed breach, by rule, sorted.
 	Deviations []Count `json:"deviations,omitempty"`
+}
+
+// Coverage is how much of what a profile asks of a target was in a run. It leaves out what needs a
+// feature that the target lacks.
+type Coverage struct {
+	// Rules is the number of rules that the profile's scenarios prove, Tested that of those that were tested.
+	Rules  int `json:"rules"`
+	Tested int `json:"tested"`
+	// Runs is the number of the profile's scenarios and axes, Planned that of those in this run.
+	Runs    int `json:"runs"`
+	Planned int `json:"planned"`
+	// Own is the number of tested rules that come from the user's own scripts.
+	Own int `json:"own,omitempty"`
+	// Partial is set if some of the profile's scenarios were left out: by a selection, by other axes, by shards, or because
+	// the user's own scripts ran instead. Slow and destructive scenarios that were not asked for do not set it.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Count is a number of runs under a name.

@@ -24,7 +24,7 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 	var verdicts []bundle.Verdict
 	judged := *b.Run
 	if j.Profile != nil {
-		judged.Profile = j.Profile.ID // may differ from the run's
+		judged.Profile, judged.ProfileText = j.Profile.ID, string(j.Profile.Text) // may differ from the run's
 	}
 	lost := missing(b.Run, b.Observations)
 	judged.Interrupted = b.Unfinished || !b.Run.Complete() || len(lost) > 0

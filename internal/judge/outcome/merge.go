@@ -91,7 +91,8 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 			merged.Died = s.Report.Died
 		}
 	}
-	listed := knownListOf(list, shards, verdicts)
+	whole := wholeRun(shards)
+	listed := known.List(list, whole, observed(shards), verdicts)
 	spanning, ofRun = append(spanning, listed...), append(ofRun, runRules(cat, listed)...)
 	verdicts = append(verdicts, worstOf(spanning, func(v *bundle.Verdict) (string, bundle.Conclusion) { return v.Rule, v.Conclusion })...)
 	merged.RunRules = worstOf(ofRun, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
@@ -99,6 +100,7 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 	merged.Notes = append(merged.Notes, fmt.Sprintf("merged from %d shards: %s", len(shards), strings.Join(names, ", ")))
 	merged.Causes = Causes(first.Run, cat, verdicts)
 	total(&merged, verdicts)
+	merged.Coverage = coverage(whole, cat, merged.Rules)
 	if missing := missingShards(shards); len(missing) > 0 {
 		merged.Notes = append(merged.Notes, "the verdict is incomplete: not given are the shards "+strings.Join(missing, ", "))
 		if merged.Exit == exitOK {
@@ -108,21 +110,28 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 	return &merged, nil
 }
 
-// knownListOf judges the list of known failures against all shards, by the date on which the
-// last of them began. verdicts are those of their scenarios.
-func knownListOf(list *scenarios.Known, shards []Shard, verdicts []bundle.Verdict) []bundle.Verdict {
-	var whole bundle.Run
-	var obs []*bundle.Observation
+// wholeRun returns the run of which shards are the parts: with everything that they planned, as of the
+// date on which the last of them began.
+func wholeRun(shards []Shard) *bundle.Run {
+	whole := *shards[0].Run
+	whole.Shard, whole.Planned, whole.LeftOut = "", nil, nil
 	for _, s := range shards {
 		if s.Run.Started.After(whole.Started) {
 			whole.Started = s.Run.Started
 		}
 		whole.Planned = append(whole.Planned, s.Run.Planned...)
 		whole.LeftOut = append(whole.LeftOut, s.Run.LeftOut...)
-		obs = append(obs, s.Observations...)
 	}
 	whole.LeftOut = slices.DeleteFunc(whole.LeftOut, func(p bundle.Planned) bool { return slices.Contains(whole.Planned, p) })
-	return known.List(list, &whole, obs, verdicts)
+	return &whole
+}
+
+// observed returns the observations of all shards.
+func observed(shards []Shard) (obs []*bundle.Observation) {
+	for _, s := range shards {
+		obs = append(obs, s.Observations...)
+	}
+	return obs
 }
 
 // total sets the counts, rules, exit code and verdict of a report.

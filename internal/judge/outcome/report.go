@@ -43,6 +43,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 	for _, o := range obs {
 		r.Interrupted = r.Interrupted || o != nil && o.Interrupted && !o.CutByBudget
 	}
+	r.Coverage = coverage(run, cat, r.Rules)
 	r.Started, r.DurationMS = run.Started, durationMS(run, obs)
 	r.Exit = exitCode(r, verdicts, run.Shard != "")
 	r.Verdict = runVerdict(r, verdicts)
@@ -121,11 +122,10 @@ func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 // not affect a rule that was tested elsewhere: a pass over HTTP/1.1 stays a pass on a target
 // without HTTP/2.
 func ofRule(a, b bundle.Conclusion) bundle.Conclusion {
-	untried := func(c bundle.Conclusion) bool { return c == bundle.Unsupported || c == bundle.NotRun }
 	switch {
-	case untried(a) && !untried(b):
+	case !tried(a) && tried(b):
 		return b
-	case untried(b) && !untried(a):
+	case !tried(b) && tried(a):
 		return a
 	}
 	return bundle.Worst(a, b)
