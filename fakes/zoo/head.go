@@ -34,7 +34,7 @@ func headFaults() []fault {
 			Breaks: []string{"connect.unary.error-status", "control.sandbox.token"},
 			Source: "e2b-dev/infra#3628",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
-			if r.Method == http.MethodPost && isProcedure(r.URL.Path) && isUnaryError(h, status) {
+			if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/process.Process/") && isUnaryError(h, status) {
 				return http.StatusInternalServerError
 			}
 			return status
