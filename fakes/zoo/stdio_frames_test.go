@@ -92,7 +92,7 @@ func TestVariantsInTheFramesShowOnTheWire(t *testing.T) {
 	c := attach(t, startGateway(t, Options{Variants: []string{"stdio-pings"}}), script("read x"))
 	c.until("ping:beat | ping:beat")
 	c.send(input("\n"))
-	if got := c.rest(); !heard(got, "*"+exit0+"*") {
+	if got := c.rest(); strings.ReplaceAll(got, "ping:beat | ", "") != exit0 { // a ping may come anywhere
 		t.Errorf("%q", got)
 	}
 	dropped := chat{query: script("cat"), say: []string{part(wire.WSContinuation, "")}}

@@ -167,7 +167,7 @@ func TestRedactorSeesASecretAcrossTheEdgesOfALongStream(t *testing.T) {
 		if sum := sha256.Sum256(all); b.SHA256 != hex.EncodeToString(sum[:]) {
 			t.Errorf("limit %d: the digest is not that of the received bytes", limit)
 		}
-		for at := range 600 { // the difference is before, in and behind the secret
+		for at := 0; at < 600; at += 5 { // the difference is before, in and behind the secret
 			want := bytes.Clone(all)
 			want[head-300+at] = '#'
 			d := s.blob(r, want).Diff
@@ -204,7 +204,7 @@ func TestGunzipBoundsABomb(t *testing.T) {
 	t.Parallel()
 	var g gunzipper
 	const limit = 4 << 10
-	_, err := g.decode(call.Compress(make([]byte, 32<<20)), limit)
+	_, err := g.decode(call.Compress(make([]byte, 2<<20)), limit)
 	if !errors.Is(err, errTooLarge) {
 		t.Errorf("err = %v", err)
 	}
