@@ -32,7 +32,7 @@ debian: ## install the Debian packages that tests use (needs root); without them
 #                  build tag !race, which measure memory, open a browser, or compute much in one goroutine
 # What takes longer, and all packages with the race detector, is nightly.
 BLACKBOX := ./cmd/assay ./internal/selftest ./suites ./sdk
-PURE     := ./docs ./internal/history/... ./internal/judge/... ./reports/... ./scenarios
+PURE     := ./docs ./internal/history/... ./internal/judge/... ./internal/secret ./internal/soak/trend ./internal/wire/... ./reports/... ./scenarios
 UNIT      = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(BLACKBOX) $(PURE))")
 TAGGED    = $(shell git grep -l '^//go:build !race' -- '*_test.go' ':!cmd' ':!reports')
 
