@@ -18,10 +18,12 @@ import (
 
 const (
 	// lateRun limits the time of a run for what waits in vain.
-	lateRun = 16 * time.Second
+	lateRun = 10 * time.Second
+	// confirmTime limits the time of the second pass, which looks alone for what did not come.
+	confirmTime = 8 * time.Second
 	// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
-	// multiplies it. In a run that took long, they get what is left of wholeTime, but at least a
-	// quarter of the time of the scenarios.
+	// multiplies it. In a run that took long, they get what is left of wholeTime, but at least an
+	// eighth of the time of the scenarios.
 	reproduceTime = 15 * time.Second
 	wholeTime     = 22 * time.Second
 	// lateTime and lateScenarios are the limits for a target that has kept the run waiting: most
@@ -38,7 +40,7 @@ func (s *session) reproducing() (limit int, budget time.Duration) {
 	if s.late {
 		return min(s.opts.Reproduce, lateScenarios), scaled(lateTime)
 	}
-	return s.opts.Reproduce, min(scaled(reproduceTime), max(scaled(wholeTime)-s.took, s.took/4))
+	return s.opts.Reproduce, min(scaled(reproduceTime), max(scaled(wholeTime)-s.took, s.took/8))
 }
 
 // reproduce writes the reproducers of all failures, tries some of them, and adds them to the

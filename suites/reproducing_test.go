@@ -15,7 +15,7 @@ func TestReproducersTakeLessTimeAfterALongRunAndOnALateTarget(t *testing.T) {
 	}{
 		"a short run":           {5 * time.Second, false, 1, 99, 15 * time.Second},
 		"a longer one":          {12 * time.Second, false, 1, 99, 10 * time.Second},
-		"a slow target":         {40 * time.Second, false, 1, 99, 10 * time.Second},
+		"a slow target":         {40 * time.Second, false, 1, 99, 5 * time.Second},
 		"a very slow one":       {10 * time.Minute, false, 1, 99, 15 * time.Second},
 		"a larger time scale":   {20 * time.Second, false, 2, 99, 24 * time.Second},
 		"a late target":         {5 * time.Second, true, 1, lateScenarios, 3 * time.Second},

@@ -365,6 +365,7 @@ func (s *session) specs(ctx context.Context) (*engine.Engine, []scenarios.Instan
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
 		Repeat: s.opts.Repeat, Budget: s.left(), LateBudget: lateRun,
+		Suspicions: s.suspicions, ConfirmBudget: confirmTime,
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
 	stopLogging := s.onInterrupt(ctx)
@@ -394,6 +395,11 @@ func (s *session) done(i scenarios.Instance, o *bundle.Observation) {
 	s.reduce(o, worst)
 	s.event(bundle.RunEvent{Kind: bundle.ScenarioDone, Scenario: i.Scenario.ID, Axes: i.Axes, Verdict: string(worst)})
 	s.opts.Progress.Done(i, worst, time.Duration(o.Ended.T-o.Started.T))
+}
+
+// suspicions returns what an observation only suspects.
+func (s *session) suspicions(i scenarios.Instance, o *bundle.Observation) []string {
+	return judge.Suspicions(s.judge.Scenario(i.Scenario, s.run, o))
 }
 
 // verdictsOf judges an observation once.

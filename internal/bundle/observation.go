@@ -70,6 +70,22 @@ type Observation struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Dropped describes data omitted to limit the size of the observation.
 	Dropped []string `json:"dropped,omitempty"`
+
+	// Confirm is set if something did not come in time: the second pass looks for it again.
+	Confirm *Confirmation `json:"confirm,omitempty"`
+}
+
+// Confirmation is what the second pass of a run found where something did not come in time. One of Alone, Like
+// and Untried is set.
+type Confirmation struct {
+	// Alone is the same scenario again, with nothing beside it: the first try that showed the same, or the last one.
+	Alone *Observation `json:"alone,omitempty"`
+	Tries int          `json:"tries,omitempty"` // how often it was tried alone
+	// Like is the scenario that showed the same symptom alone, in the same protocol and version of HTTP. This one was
+	// not tried by itself.
+	Like string `json:"like,omitempty"`
+	// Untried says why it was not tried.
+	Untried string `json:"untried,omitempty"`
 }
 
 // SkipReason is the reason why a scenario did not run.

@@ -11,12 +11,16 @@ func (o *Observation) Size() int64 {
 	for i := range o.Scrapes {
 		n += int64(len(o.Scrapes[i].Body))
 	}
+	if o.Confirm != nil && o.Confirm.Alone != nil {
+		n += o.Confirm.Alone.Size()
+	}
 	return n
 }
 
 // Outline drops the evidence of an observation that is judged and stored. It keeps what rules
 // about the whole run are judged by: the processes and the scrapes.
 func (o *Observation) Outline() {
+	o.Confirm = nil
 	for i := range o.Iterations {
 		it := &o.Iterations[i]
 		*it = Iteration{Index: it.Index, Started: it.Started, Ended: it.Ended, Processes: it.Processes, Defect: it.Defect}

@@ -60,6 +60,8 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 	// Symptom classifies a breach, or why the rule could not be judged; "" if the rule holds.
 	Symptom Symptom `json:"symptom,omitempty"`
+	// Awaited is set if what broke the rule did not come in time. Without a confirmation that is only a suspicion.
+	Awaited bool `json:"awaited,omitempty"`
 	// Seen is the observed legal response, if the rule allows several.
 	Seen string `json:"seen,omitempty"`
 	// Counts are the orders of a race and how often each occurred.

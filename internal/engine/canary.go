@@ -87,7 +87,7 @@ func (e *Engine) unanswered(ctx context.Context, s *slot) *bundle.Skip {
 	for _, id := range s.unknown {
 		c := e.canaries[id]
 		select {
-		case <-c.ready:
+		case <-c.seen:
 		case <-ctx.Done():
 			return nil
 		}

@@ -220,7 +220,7 @@ func TestACanaryThatWaitsRunsFirstOnTheOnlyWorker(t *testing.T) {
 		e := &Engine{env: newEnv(b.options), o: b.options}
 		e.gone.Store(true) // no instance runs: each is only on its way
 		for _, i := range is {
-			e.slots = append(e.slots, &slot{instance: i, run: i, ready: make(chan struct{})})
+			e.slots = append(e.slots, &slot{instance: i, run: i, seen: make(chan struct{}), ready: make(chan struct{})})
 		}
 		e.runShared(ctx, e.schedule().shared)
 		for _, s := range e.slots {

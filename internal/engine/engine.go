@@ -52,6 +52,11 @@ type Options struct {
 	// LateBudget is the time after Start in which instances may run on ways of calling the
 	// target on which others have waited in vain; a time scale multiplies it. 0 is no limit.
 	LateBudget time.Duration
+	// Suspicions returns what an observation raises, such as "stalled, connect over 1.1": something did not come in
+	// time. Its instance runs again alone, at the end, for at most ConfirmBudget in all (0 is no limit); what it raises
+	// then is confirmed. nil confirms nothing.
+	Suspicions    func(scenarios.Instance, *bundle.Observation) []string
+	ConfirmBudget time.Duration
 	// Log may be nil.
 	Log *slog.Logger
 	// OnStart and OnDone report progress: OnStart for each instance that runs, OnDone
@@ -63,7 +68,8 @@ type Options struct {
 
 // Engine runs instances on a worker pool: first the shared ones in parallel, the
 // longest first; then the exclusive ones one by one; then the destructive ones one by
-// one, each followed by a probe of the target. When the target is gone (it refused a
+// one, each followed by a probe of the target. Before the destructive ones comes the second pass, in which what raised
+// a suspicion runs again alone. When the target is gone (it refused a
 // connection, and the next probe fails as well), the remaining instances are skipped.
 type Engine struct {
 	env   *env
@@ -77,6 +83,7 @@ type Engine struct {
 	canaries map[string]*slot // by unknown feature
 
 	callbacks sync.Mutex // serializes OnStart and OnDone
+	suspects  []*suspect // in the order in which they ran; guarded by callbacks
 
 	mu      sync.Mutex // guards running, tick, lag, and the beside, entered and lag of slots
 	running map[*slot]struct{}
@@ -92,8 +99,8 @@ type Engine struct {
 type slot struct {
 	instance    scenarios.Instance  // as given
 	run         scenarios.Instance  // with the axes on which it runs
-	observation *bundle.Observation // set before ready is closed
-	ready       chan struct{}
+	observation *bundle.Observation // set before seen is closed, and final once ready is
+	seen, ready chan struct{}
 	beside      map[string]struct{}
 	entered     time.Time
 	lag         time.Duration // the maximum while it ran
@@ -118,7 +125,7 @@ func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engi
 		running: make(map[*slot]struct{}),
 	}
 	for _, i := range instances {
-		s := &slot{instance: i, run: i, ready: make(chan struct{}), beside: make(map[string]struct{})}
+		s := &slot{instance: i, run: i, seen: make(chan struct{}), ready: make(chan struct{}), beside: make(map[string]struct{})}
 		s.run.Axes = axesOf(i, o.Default, o.Target)
 		e.slots = append(e.slots, s)
 		if _, twice := e.index[i]; !twice {
@@ -182,6 +189,8 @@ func (e *Engine) run(ctx context.Context) {
 		e.runOne(ctx, s)
 		e.sweep(ctx)
 	}
+	e.confirm(ctx)
+	e.sweep(ctx)
 	for _, s := range p.destructive {
 		e.runOne(ctx, s)
 		e.sweep(ctx)
@@ -262,7 +271,10 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	if in.lost.Load() {
 		e.lost.Store(true)
 	}
-	e.finish(s, o)
+	e.see(s, o)
+	if !e.suspect(ctx, s) {
+		e.finish(s, o)
+	}
 }
 
 // enter records that s runs beside the slots that run already.
@@ -314,12 +326,18 @@ func (e *Engine) skip(s *slot, why bundle.Skip) {
 	o.Started = e.o.Clock.Stamp()
 	o.Ended = o.Started
 	o.Skip = &why
+	e.see(s, o)
 	e.finish(s, o)
 }
 
-func (e *Engine) finish(s *slot, o *bundle.Observation) {
+// see shows the observation of a slot to those that wait for a canary.
+func (e *Engine) see(s *slot, o *bundle.Observation) {
 	bundle.Storable(o) // it is judged as it is stored
 	s.observation = o
+	close(s.seen)
+}
+
+func (e *Engine) finish(s *slot, o *bundle.Observation) {
 	if e.o.OnDone != nil {
 		e.callbacks.Lock()
 		e.o.OnDone(s.instance, o)

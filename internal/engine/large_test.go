@@ -40,7 +40,7 @@ func TestWhatWaitsForACanaryTakesNoRoomFromIt(t *testing.T) {
 		e.gone.Store(true) // no instance runs: each is only on its way
 		for _, i := range numbered(t, 2, "needs: [process.tag]\nsteps: [{list: {as: l}}]") {
 			i.Scenario.GeneratedEach = mostGenerated
-			e.slots = append(e.slots, &slot{instance: i, run: i, ready: make(chan struct{})})
+			e.slots = append(e.slots, &slot{instance: i, run: i, seen: make(chan struct{}), ready: make(chan struct{})})
 		}
 		e.appointCanaries(e.slots)
 		canary, other := e.slots[0], e.slots[1]

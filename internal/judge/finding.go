@@ -26,6 +26,7 @@ type finding struct {
 	symptom bundle.Symptom
 	// seen names the observed response if several are legal.
 	seen string
+	vain bool // it is an unmet wait
 	at   bundle.Evidence
 }
 

@@ -52,6 +52,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		}
 		v := j.verdict(id, o, t)
 		wavers(&v, s, t)
+		j.confirm(&v, s, run, o)
 		verdicts = append(verdicts, v)
 	}
 	verdicts = sorted(verdicts)
@@ -163,6 +164,7 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 	}
 	v := bundle.Verdict{Scenario: o.Scenario, Axes: o.Axes, Rule: rule, Level: j.level(rule), Counts: t.counts, Seen: t.seenText()}
 	j.conclude(&v, f)
+	v.Awaited = f.grade == broken && awaited(o, f)
 	if o.Interrupted && f.grade != broken && f.grade != ours {
 		v.Conclusion, v.Message, v.Symptom, v.Evidence = bundle.NotRun, "interrupted before the rule could be judged", "", nil
 		if o.CutByBudget {

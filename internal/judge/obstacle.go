@@ -28,6 +28,7 @@ type obstacle struct {
 	legal bool
 	rule  string // the broken rule, "" for none
 	x     *bundle.Exchange
+	vain  bool  // a wait was not met, and its event could still have come
 	limit int64 // the deadline of the wait, 0 if it did not end the wait
 }
 
@@ -77,7 +78,7 @@ func (o *obstacle) finding(s *scene) finding {
 
 // breach returns the finding for the rule that the precondition proves.
 func (o *obstacle) breach(s *scene) finding {
-	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1)}
+	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1), vain: o.vain}
 	if s.it.Hurried && o.soft {
 		f.grade = unclear
 		f.message += hurriedText
@@ -216,7 +217,7 @@ func (s *scene) vainWaits() []obstacle {
 			continue
 		}
 		x := s.it.Exchange(a.On)
-		o := obstacle{at: a.Ended, text: s.waitText(a, x), symptom: waitSymptom(a, x), x: x, soft: true}
+		o := obstacle{at: a.Ended, text: s.waitText(a, x), symptom: waitSymptom(a, x), x: x, soft: true, vain: !overBy(a, x)}
 		if a.Ended.T-a.Began.T >= a.Deadline {
 			o.limit = a.Deadline
 		}

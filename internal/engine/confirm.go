@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+// mostTries is how often a suspicion is tried alone at most. One that shows in every second try is then missed in 3 of
+// 100 runs; a scenario that repeats its steps tries that often as many times.
+const mostTries = 5
+
+// suspect is a slot whose observation raises suspicions.
+type suspect struct {
+	slot *slot
+	of   []string
+}
+
+// suspect keeps a slot for the second pass if its observation raises suspicions. A destructive scenario is not run
+// twice, and nothing that an interrupt cut raises any.
+func (e *Engine) suspect(ctx context.Context, s *slot) bool {
+	if e.o.Suspicions == nil || s.run.Scenario.Destructive || ctx.Err() != nil {
+		return false
+	}
+	of := e.o.Suspicions(s.instance, s.observation)
+	if len(of) == 0 {
+		return false
+	}
+	e.callbacks.Lock()
+	defer e.callbacks.Unlock()
+	e.suspects = append(e.suspects, &suspect{s, of})
+	return true
+}
+
+// confirm runs the suspects again, one at a time with nothing beside it, the shortest first. One that shows the same
+// symptom in the same way as another that was confirmed is not run.
+func (e *Engine) confirm(ctx context.Context) {
+	began := time.Now()
+	cal := e.o.Run.Calibration
+	slices.SortFunc(e.suspects, func(a, b *suspect) int {
+		x, y := a.slot.run, b.slot.run
+		return cmp.Or(cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
+	})
+	shown := map[string]string{} // the scenario that was confirmed, by suspicion
+	for i, s := range e.suspects {
+		o := s.slot.observation
+		o.Confirm = &bundle.Confirmation{}
+		left := e.env.scaled(e.o.ConfirmBudget) - time.Since(began)
+		if i == 0 { // at least one is tried to the end
+			left = max(left, newInstance(e.env, s.slot.run).deadline+leastPatience)
+		}
+		switch like := likeAll(s.of, shown); {
+		case ctx.Err() != nil:
+			o.Confirm.Untried = "the run was interrupted"
+		case e.gone.Load():
+			o.Confirm.Untried = "the target was gone"
+		case like != "":
+			o.Confirm.Like = like
+		case e.o.ConfirmBudget > 0 && left <= 0:
+			o.Confirm.Untried = noTime
+		default:
+			e.again(ctx, s, shown, left)
+		}
+		e.finish(s.slot, o)
+	}
+}
+
+// likeAll returns the scenario that showed the first of these suspicions, if all of them were shown.
+func likeAll(of []string, shown map[string]string) string {
+	for _, one := range of {
+		if shown[one] == "" {
+			return ""
+		}
+	}
+	return shown[of[0]]
+}
+
+// again runs a suspect alone until it shows a suspicion again, and notes in shown what it showed. It has the time that
+// is left of a budget.
+func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string, left time.Duration) {
+	o, c := s.slot.observation, s.slot.observation.Confirm
+	if e.o.ConfirmBudget > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, left, errBudget)
+		defer cancel()
+		ctx = bounded
+	}
+	for c.Tries < mostTries && ctx.Err() == nil {
+		alone := e.alone(ctx, s.slot)
+		if alone.Interrupted {
+			break
+		}
+		c.Tries++
+		c.Alone = alone
+		if of := e.o.Suspicions(s.slot.instance, o); len(of) > 0 {
+			for _, one := range of {
+				shown[one] = s.slot.instance.Scenario.ID
+			}
+			return
+		}
+	}
+	if c.Alone == nil {
+		c.Untried = noTime
+	}
+}
+
+// noTime is why a suspicion was not tried, or not to the end.
+const noTime = "the time to look again was spent"
+
+// alone runs the instance of a slot with nothing beside it, and with an environment of its own.
+func (e *Engine) alone(ctx context.Context, s *slot) *bundle.Observation {
+	own := e.o
+	own.Hurry, own.LateBudget = false, 0
+	env := newEnv(own)
+	defer env.noteInterrupt(ctx)()
+	in := newInstance(env, s.run)
+	in.spent, in.canary = e.spent, true // the first unmet wait is enough
+	one := &slot{instance: s.instance, run: s.run, beside: map[string]struct{}{}}
+	e.enter(one)
+	o := in.observe(ctx)
+	o.Lag = int64(e.leave(one))
+	_, o.Shortage = env.short.since(0)
+	if in.refused.Load() && o.Shortage == "" && !e.env.alive(ctx) {
+		e.gone.Store(true)
+	}
+	if in.lost.Load() {
+		e.lost.Store(true)
+	}
+	bundle.Storable(o)
+	return o
+}

@@ -1,0 +1,88 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
+	"assay/scenarios"
+)
+
+var (
+	// waitedFor are the symptoms of what Assay waited for in vain.
+	waitedFor = []bundle.Symptom{
+		bundle.SymptomNoConnect, bundle.SymptomNoAnswer, bundle.SymptomStalled, bundle.SymptomHeldBack, bundle.SymptomTime, bundle.SymptomStillListed,
+	}
+	// notYet are the symptoms of what a response does not have: it may not have come yet.
+	notYet = []bundle.Symptom{
+		bundle.SymptomNoStart, bundle.SymptomNoEnd, bundle.SymptomNoEndStream, bundle.SymptomOutputMissing, bundle.SymptomOutputShort,
+		bundle.SymptomNoDeadline, bundle.SymptomOther,
+	}
+	// unfinished are the outcomes of an exchange whose rest did not come in time.
+	unfinished = []bundle.Outcome{bundle.OutcomeNoConnect, bundle.OutcomeNoAnswer, bundle.OutcomeStalled}
+)
+
+// awaited reports whether what broke a rule did not come in time: all that is known is that Assay waited for it in
+// vain. Bytes that break a rule are judged where they are seen, and so is what is missing from a complete response.
+func awaited(o *bundle.Observation, f finding) bool {
+	return f.vain || slices.Contains(waitedFor, f.symptom) ||
+		slices.Contains(notYet, f.symptom) && slices.Contains(unfinished, outcomeAt(o, f.at))
+}
+
+// outcomeAt returns the outcome of the exchange that a piece of evidence names; "" if it names none.
+func outcomeAt(o *bundle.Observation, at bundle.Evidence) bundle.Outcome {
+	for i := range o.Iterations {
+		it := &o.Iterations[i]
+		for n := range it.Exchanges {
+			if it.Index == at.Iteration && it.Exchanges[n].ID == at.Exchange {
+				return it.Exchanges[n].Outcome
+			}
+		}
+	}
+	return ""
+}
+
+// confirm makes of a suspicion what the second pass of the run has found: a failure that it saw again, or nothing
+// that the target can be blamed for. An observation without a second pass stays as it is.
+func (j *Judge) confirm(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) {
+	c := o.Confirm
+	if c == nil || !v.Awaited || !v.Conclusion.FailsRun() {
+		return
+	}
+	switch {
+	case c.Alone != nil && j.breaks(v.Rule, s, run, c.Alone):
+		v.Message += "; it was the same alone, with nothing beside it"
+		if c.Tries > 1 {
+			v.Message += fmt.Sprintf(", in try %d", c.Tries)
+		}
+		return
+	case c.Alone != nil:
+		v.Message = fmt.Sprintf("seen once, and not again in %s alone: %s", phrase.Plural(c.Tries, "attempt"), v.Message)
+	case c.Like != "":
+		v.Message += "; alone, " + phrase.Clip(c.Like) + " showed the same, so this was not tried again"
+		return
+	default:
+		v.Message = "seen once, and not tried again alone, since " + phrase.Clip(c.Untried) + ": " + v.Message
+	}
+	v.Conclusion, v.Repeats = bundle.Inconclusive, nil
+}
+
+// breaks reports whether an observation breaks a rule.
+func (j *Judge) breaks(rule string, s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) bool {
+	return slices.ContainsFunc(j.Scenario(s, run, o), func(v bundle.Verdict) bool { return v.Rule == rule && v.Conclusion.FailsRun() })
+}
+
+// Suspicions returns what the verdicts of an observation only suspect: the symptom of each, and the way in which the
+// scenario speaks to the target. It is empty for a scenario that breaks no rule, or shows what it breaks.
+func Suspicions(verdicts []bundle.Verdict) []string {
+	var all []string
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Awaited && v.Conclusion.FailsRun() {
+			all = append(all, fmt.Sprintf("%s, %s over %s", v.Symptom, v.Axes.Protocol, v.Axes.HTTP))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,74 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// What did not come in time is a suspicion; bytes that break a rule, and what is missing from a complete response, are
+// not.
+func TestOnlyWhatDidNotComeIsASuspicion(t *testing.T) {
+	s := scenarioOf(subjects("send", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{0}}}))
+	for name, c := range map[string]struct {
+		change func(*bundle.Exchange)
+		want   []string
+	}{
+		"a response that does not end": {func(x *bundle.Exchange) {
+			x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeStalled
+		}, []string{"stalled, connect over 1.1"}},
+		"no response": {func(x *bundle.Exchange) {
+			x.Events, x.EndStream, x.Response, x.Outcome = nil, nil, nil, bundle.OutcomeNoAnswer
+		}, []string{"no-answer, connect over 1.1"}},
+		"no end in a complete response": {func(x *bundle.Exchange) { x.Events = x.Events[:2] }, nil},
+		"a wrong code":                  {func(x *bundle.Exchange) { x.Events[2].Exit = &bundle.Exit{Code: 3, Exited: true} }, nil},
+		"a cut connection": {func(x *bundle.Exchange) {
+			x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeClosed
+		}, nil},
+		"nothing wrong": {func(*bundle.Exchange) {}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := streamExchange("send")
+			c.change(x)
+			o := observation(x)
+			o.Axes = bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1"}
+			if got := Suspicions((&Judge{}).Scenario(s, testRun(), o)); !slices.Equal(got, c.want) {
+				t.Errorf("suspicions %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestASuspicionIsJudgedByTheSecondPass(t *testing.T) {
+	s := scenarioOf(subjects("send", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{0}}}))
+	stalled := func() *bundle.Observation {
+		x := streamExchange("send")
+		x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeStalled
+		return observation(x)
+	}
+	wrong := func() *bundle.Observation { return repeats(3) }
+	const saw = "want a complete response, saw a response that had not ended by the deadline (after 4 frames)"
+	for name, c := range map[string]struct {
+		first   *bundle.Observation
+		confirm *bundle.Confirmation
+		want    bundle.Conclusion
+		message string
+	}{
+		"no second pass":   {stalled(), nil, bundle.Fail, saw},
+		"the same alone":   {stalled(), &bundle.Confirmation{Alone: stalled(), Tries: 1}, bundle.Fail, saw + "; it was the same alone, with nothing beside it"},
+		"the same later":   {stalled(), &bundle.Confirmation{Alone: stalled(), Tries: 3}, bundle.Fail, saw + "; it was the same alone, with nothing beside it, in try 3"},
+		"another breach":   {stalled(), &bundle.Confirmation{Alone: wrong(), Tries: 1}, bundle.Fail, saw + "; it was the same alone, with nothing beside it"},
+		"well alone":       {stalled(), &bundle.Confirmation{Alone: repeats(0), Tries: 5}, bundle.Inconclusive, "seen once, and not again in 5 attempts alone: " + saw},
+		"like another":     {stalled(), &bundle.Confirmation{Like: "a.b"}, bundle.Fail, saw + "; alone, a.b showed the same, so this was not tried again"},
+		"not tried":        {stalled(), &bundle.Confirmation{Untried: "the target was gone"}, bundle.Inconclusive, "seen once, and not tried again alone, since the target was gone: " + saw},
+		"what was seen":    {wrong(), &bundle.Confirmation{Untried: "the target was gone"}, bundle.Fail, "exit code: want 0, saw 3 (end event, frame 2, body offset 50)"},
+		"nothing is wrong": {repeats(0), nil, bundle.Pass, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.first.Confirm = c.confirm
+			wantVerdict(t, (&Judge{}).Scenario(s, testRun(), c.first)[0], c.want, c.message)
+		})
+	}
+}
