@@ -90,7 +90,11 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 	for c.Tries < mostTries && ctx.Err() == nil {
 		alone := e.alone(ctx, s.slot)
 		if alone.Interrupted {
+			e.o.Target.Memory().Give(alone.Size())
 			break
+		}
+		if c.Alone != nil {
+			e.o.Target.Memory().Give(c.Alone.Size())
 		}
 		c.Tries++
 		c.Alone = alone
