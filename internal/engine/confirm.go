@@ -50,7 +50,7 @@ func (e *Engine) confirm(ctx context.Context) {
 		o.Confirm = &bundle.Confirmation{}
 		left := e.env.scaled(e.o.ConfirmBudget) - time.Since(began)
 		if i == 0 { // at least one is tried to the end
-			left = max(left, newInstance(e.env, s.slot.run).deadline+leastPatience)
+			left = max(left, leastPatience+max(newInstance(e.env, s.slot.run).deadline, 3*time.Duration(o.Ended.T-o.Started.T)))
 		}
 		switch like := likeAll(s.of, shown); {
 		case ctx.Err() != nil:
