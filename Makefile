@@ -56,7 +56,7 @@ test-unit:
 test-blackbox:
 	$(call gotest,blackbox) -p 2 $(BLACKBOX)
 
-test-plain: # the others measure memory, with the collector as users have it
+test-plain: # some of the tagged tests measure memory, so they have the collector as users have it
 	export GOGC=400; $(call gotest,plain) -p 2 $(PURE)
 	$(call gotest,tagged) -p 2 -run "^($$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $(TAGGED) | paste -sd '|'))$$" $(addprefix ./,$(sort $(dir $(TAGGED))))
 

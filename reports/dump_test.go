@@ -46,7 +46,7 @@ func TestWhatIsLeftOfALongBlobIsFound(t *testing.T) {
 	for i := range p {
 		p[i] = byte(i / 251)
 	}
-	b := bundle.NewBlob(p, nil, nil)
+	b := bundle.NewBlob(p, nil)
 	for _, off := range []int64{0, 100, 49_999, 50_000} {
 		base, data := known(&b, off)
 		if d, ok := around(base, data, mark{off: off}); !ok || d.data[0] != p[d.base] {

@@ -28,7 +28,7 @@ func socketWithStream3() family {
 		in = wire.AppendWSServer(in, m.op, []byte(m.payload))
 	}
 	f.conn = bundle.Conn{
-		HTTP: "1.1", Dialed: c.at(0), Sent: bundle.NewBlob(out, nil, nil), Received: bundle.NewBlob(in, nil, nil),
+		HTTP: "1.1", Dialed: c.at(0), Sent: bundle.NewBlob(out, nil), Received: bundle.NewBlob(in, nil),
 		Writes: []bundle.Chunk{{Len: len(head), At: c.at(10)}, {Off: int64(len(head)), Len: len(out) - len(head), At: c.at(10)}},
 	}
 	f.e = bundle.Exchange{

@@ -45,7 +45,7 @@ func grpcWithoutStatus() family {
 	f.e = bundle.Exchange{
 		Name: "send", Op: "send", RPC: "process.Process/SendSignal", Protocol: "grpc", Shape: bundle.ShapeUnary, Codec: "proto", Stream: 1,
 		Invoked: c.at(10_000), Sent: c.ptr(1000), Outcome: bundle.OutcomeComplete,
-		Request: bundle.Request{Method: "POST", Path: "/process.Process/SendSignal", Body: bundle.NewBlob(wire.AppendEnvelope(nil, 0, []byte("\x0a\x03\x08\x85\x07")), nil, nil)},
+		Request: bundle.Request{Method: "POST", Path: "/process.Process/SendSignal", Body: bundle.NewBlob(wire.AppendEnvelope(nil, 0, []byte("\x0a\x03\x08\x85\x07")), nil)},
 	}
 	f.conn.H2 = []bundle.H2Frame{
 		{Dir: "sent", Type: "SETTINGS", Len: 18, At: c.at(10), Detail: "ENABLE_PUSH=0"},
@@ -71,7 +71,7 @@ func webWithTrailers() family {
 	message := wire.AppendEnvelope(nil, 0, []byte("{}"))
 	f.e = bundle.Exchange{
 		Name: "send", Op: "send", RPC: "process.Process/List", Protocol: "grpc-web", Shape: bundle.ShapeUnary, Codec: "json",
-		Invoked: c.at(10_000), Outcome: bundle.OutcomeComplete, Request: bundle.Request{Method: "POST", Path: "/process.Process/List", Body: bundle.NewBlob(message, nil, nil)},
+		Invoked: c.at(10_000), Outcome: bundle.OutcomeComplete, Request: bundle.Request{Method: "POST", Path: "/process.Process/List", Body: bundle.NewBlob(message, nil)},
 		Response: &bundle.Response{Proto: "HTTP/1.1", Status: 200, Framing: "chunked", Head: c.at(300_000), Body: 28},
 		Frames: []bundle.Frame{
 			{Len: 2, Head: []byte("{}"), At: c.at(10), Event: -1},
@@ -87,12 +87,12 @@ func webWithTrailers() family {
 func unaryGzip() family {
 	c := &clock{}
 	body := []byte(`{"code":7,"message":"` + strings.Repeat("long ", 80) + `"}`)
-	blob := bundle.NewBlob(body, nil, nil)
+	blob := bundle.NewBlob(body, nil)
 	f := family{name: "unary", verdict: pointing("connect.error.code", 8), want: []string{"decoded of 64 B gzip", "^^ ◀ connect.error.code"}}
 	f.conn = bundle.Conn{HTTP: "1.1", Dialed: c.at(0)}
 	f.e = bundle.Exchange{
 		Name: "send", Op: "send", RPC: "process.Process/List", Shape: bundle.ShapeUnary, Codec: "json", Invoked: c.at(10), Outcome: bundle.OutcomeComplete,
-		Request:  bundle.Request{Method: "POST", Path: "/process.Process/List", Body: bundle.NewBlob([]byte("{}"), nil, nil)},
+		Request:  bundle.Request{Method: "POST", Path: "/process.Process/List", Body: bundle.NewBlob([]byte("{}"), nil)},
 		Response: &bundle.Response{Proto: "HTTP/1.1", Status: 403, Framing: "length", Head: c.at(1000), Body: 64, Headers: []bundle.Header{{Name: "Content-Encoding", Value: "gzip"}}},
 		Body:     &blob,
 	}
@@ -104,7 +104,8 @@ func unaryGzip() family {
 func lostLine() family {
 	c := &clock{}
 	got, want := []byte("1\n2\n4\n"), []byte("1\n2\n3\n4\n")
-	blob := bundle.NewBlob(got, nil, want)
+	blob := bundle.NewBlob(got, nil)
+	blob.Diff = bundle.FirstDifference(got, want)
 	first := `{"type":"start","pid":7}`
 	second := `{"type":"stdout","data":"1\n2\n4\n\u202e"}`
 	f := family{name: "ndjson", verdict: pointing("process.output.complete", -1), want: []string{
@@ -113,7 +114,7 @@ func lostLine() family {
 	f.conn = bundle.Conn{HTTP: "1.1", Dialed: c.at(0)}
 	f.e = bundle.Exchange{
 		Name: "p", Op: "start", Surface: "commands", Shape: bundle.ShapeNDJSON, Invoked: c.at(10), Outcome: bundle.OutcomeComplete,
-		Request:  bundle.Request{Method: "POST", Path: "/commands", Body: bundle.NewBlob([]byte(`{"cmd":"seq 1 4"}`), nil, nil)},
+		Request:  bundle.Request{Method: "POST", Path: "/commands", Body: bundle.NewBlob([]byte(`{"cmd":"seq 1 4"}`), nil)},
 		Response: &bundle.Response{Proto: "HTTP/1.1", Status: 200, Framing: "chunked", Head: c.at(1000), Body: 60},
 		Frames: []bundle.Frame{
 			{Len: int64(len(first)), Head: []byte(first), At: c.at(10), Event: 0},
@@ -134,10 +135,10 @@ func streamWithoutEnd() family {
 		"end  exit 0  exit status 0", "◀ violation  envelope.missing-end-stream",
 	}}
 	body := wire.AppendEnvelope(nil, 0, payload)
-	f.conn = bundle.Conn{HTTP: "1.1", Dialed: c.at(0), Received: bundle.NewBlob(append([]byte("HTTP/1.1 200 OK\r\nContent-Length: 63\r\n\r\n"), body...), nil, nil)}
+	f.conn = bundle.Conn{HTTP: "1.1", Dialed: c.at(0), Received: bundle.NewBlob(append([]byte("HTTP/1.1 200 OK\r\nContent-Length: 63\r\n\r\n"), body...), nil)}
 	f.e = bundle.Exchange{
 		Name: "p", Op: "start", RPC: "process.Process/Start", Shape: bundle.ShapeStream, Codec: "json", Invoked: c.at(10), Outcome: bundle.OutcomeComplete,
-		Request:    bundle.Request{Method: "POST", Path: "/process.Process/Start", Body: bundle.NewBlob(wire.AppendEnvelope(nil, 0, []byte(`{"process":{"cmd":"/bin/true"}}`)), nil, nil)},
+		Request:    bundle.Request{Method: "POST", Path: "/process.Process/Start", Body: bundle.NewBlob(wire.AppendEnvelope(nil, 0, []byte(`{"process":{"cmd":"/bin/true"}}`)), nil)},
 		Response:   &bundle.Response{Proto: "HTTP/1.1", Status: 200, Framing: "length", Head: c.at(1000), Body: int64(len(body))},
 		Frames:     []bundle.Frame{{Len: int64(len(payload)), Head: payload, At: c.at(10), Event: 0}},
 		Events:     []bundle.Event{{Kind: bundle.EventEnd, Exit: &bundle.Exit{Exited: true, Status: "exit status 0"}}},

@@ -44,7 +44,7 @@ func brokenStream() *bundle.Observation {
 		Request: bundle.Request{
 			Method: "POST", Path: "/process.Process/Start",
 			Headers: []bundle.Header{{Name: "Content-Type", Value: "application/connect+json"}, {Name: "User-Agent", Value: "assay/0.1.0 (connect.flags; 01JD)"}},
-			Body:    bundle.NewBlob(append(request, wire.AppendEnvelope(nil, 0x82, nil)[:5]...), nil, nil),
+			Body:    bundle.NewBlob(append(request, wire.AppendEnvelope(nil, 0x82, nil)[:5]...), nil),
 		},
 		Response: &bundle.Response{
 			Proto: "HTTP/1.1", Status: 200, Reason: "OK", Framing: "close", Body: int64(len(body)),
@@ -68,7 +68,7 @@ func brokenStream() *bundle.Observation {
 	}
 	e.Violations[0].At = e.Frames[1].At
 	e.Outputs = map[string]*bundle.Blob{"stdout": {Len: 6, Data: []byte("hello\n")}}
-	conn.Received = bundle.NewBlob(answer, nil, nil)
+	conn.Received = bundle.NewBlob(answer, nil)
 	conn.Ended = &bundle.ConnEnd{At: c.at(100_000), By: "peer", How: "fin"}
 	e.Response.Ended = c.ptr(1000)
 	e.Returned = c.ptr(1000)
@@ -98,7 +98,7 @@ func longStream() *bundle.Observation {
 		it.Index, it.Started = i, c.at(1000)
 		it.Vars = map[string]string{"d": strconv.Itoa(i * 100)}
 		e := bundle.Exchange{Name: "p", Op: "start", Surface: "commands", Shape: bundle.ShapeNDJSON, Outcome: bundle.OutcomeReset, Detail: "read: connection reset by peer", Invoked: c.at(10)}
-		e.Request = bundle.Request{Method: "POST", Path: "/commands", Body: bundle.NewBlob([]byte(`{"cmd":"seq 1 99"}`), nil, nil)}
+		e.Request = bundle.Request{Method: "POST", Path: "/commands", Body: bundle.NewBlob([]byte(`{"cmd":"seq 1 99"}`), nil)}
 		e.Response = &bundle.Response{Proto: "HTTP/1.1", Status: 200, Framing: "chunked", Head: c.at(5000)}
 		off := int64(0)
 		for j := range 30 {
@@ -108,7 +108,7 @@ func longStream() *bundle.Observation {
 			off += int64(len(data)) + 1
 		}
 		raw := bundle.Conn{ID: 1, Name: "c", Dialed: c.at(10), Ended: &bundle.ConnEnd{At: c.at(90_000), By: "us", How: "rst"}}
-		raw.Sent = bundle.NewBlob([]byte("POST / HTTP/1.1\r\n\r\n\x00\x01\x02"), nil, nil)
+		raw.Sent = bundle.NewBlob([]byte("POST / HTTP/1.1\r\n\r\n\x00\x01\x02"), nil)
 		raw.Writes = []bundle.Chunk{{Len: 19, At: c.at(1)}, {Off: 19, Len: 3, At: c.at(1)}}
 		it.Conns = []bundle.Conn{{ID: 0, Dialed: bundle.Stamp{T: e.Invoked.T - 5, N: e.Invoked.N}}, raw}
 		it.Exchanges = []bundle.Exchange{e}
@@ -278,9 +278,9 @@ func FuzzTranscript(f *testing.F) {
 	f.Fuzz(func(t *testing.T, got, sent []byte, off int64) {
 		o := brokenStream()
 		it := &o.Iterations[0]
-		it.Conns[0].Received = bundle.NewBlob(got, nil, nil)
+		it.Conns[0].Received = bundle.NewBlob(got, nil)
 		e := &it.Exchanges[0]
-		e.Request.Body = bundle.NewBlob(sent, nil, nil)
+		e.Request.Body = bundle.NewBlob(sent, nil)
 		e.Frames[1].Head = got
 		e.Violations[0].Off, e.Violations[1].Off, e.Violations[1].In = off, off, "http"
 		var b bytes.Buffer

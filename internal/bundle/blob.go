@@ -41,9 +41,8 @@ type Window struct {
 // Whole reports whether every byte was kept.
 func (b *Blob) Whole() bool { return b != nil && int64(len(b.Data)) == b.Len }
 
-// NewBlob records p within the limits. want, if not nil, is the expected byte string: the
-// blob then also has the window around the first difference.
-func NewBlob(p []byte, chunks []Chunk, want []byte) Blob {
+// NewBlob records p within the limits.
+func NewBlob(p []byte, chunks []Chunk) Blob {
 	b := Blob{Len: int64(len(p)), Chunks: chunks}
 	if len(chunks) > maxChunks {
 		b.Chunks = chunks[:maxChunks:maxChunks]
@@ -59,9 +58,6 @@ func NewBlob(p []byte, chunks []Chunk, want []byte) Blob {
 		b.Head = bytes.Clone(p[:BlobEdge])
 		b.Tail = bytes.Clone(p[len(p)-BlobEdge:])
 	}
-	if want != nil {
-		b.Diff = firstDifference(p, want)
-	}
 	return b
 }
 
@@ -70,7 +66,8 @@ func digest(p []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func firstDifference(got, want []byte) *Window {
+// FirstDifference returns the window around the first difference of two byte strings; nil if they are equal.
+func FirstDifference(got, want []byte) *Window {
 	n := min(len(got), len(want))
 	i := 0
 	for i < n && got[i] == want[i] {

@@ -29,7 +29,7 @@ func sampleObservation(id string) *Observation {
 		Started: Stamp{T: 1, N: 1}, Ended: end,
 		Iterations: []Iteration{{
 			Vars:  map[string]string{"d": "5"},
-			Conns: []Conn{{ID: 0, Sent: NewBlob([]byte("GET <&>"), []Chunk{{Len: 7}}, nil), Writes: []Chunk{{Len: 7}}, Ended: &ConnEnd{At: end, By: "peer", How: "fin"}}},
+			Conns: []Conn{{ID: 0, Sent: NewBlob([]byte("GET <&>"), []Chunk{{Len: 7}}), Writes: []Chunk{{Len: 7}}, Ended: &ConnEnd{At: end, By: "peer", How: "fin"}}},
 			Exchanges: []Exchange{{
 				Name: "p", Op: "start", Shape: ShapeStream, Outcome: OutcomeComplete, Returned: &end,
 				Frames:  []Frame{{Flags: 1, Len: 3, Head: []byte("abcdef"), Event: 0}},

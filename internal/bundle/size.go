@@ -20,7 +20,9 @@ func (o *Observation) Size() int64 {
 // Outline drops the evidence of an observation that is judged and stored. It keeps what rules
 // about the whole run are judged by: the processes and the scrapes.
 func (o *Observation) Outline() {
-	o.Confirm = nil
+	if o.Confirm != nil && o.Confirm.Alone != nil {
+		o.Confirm.Alone.Outline()
+	}
 	for i := range o.Iterations {
 		it := &o.Iterations[i]
 		*it = Iteration{Index: it.Index, Started: it.Started, Ended: it.Ended, Processes: it.Processes, Defect: it.Defect}

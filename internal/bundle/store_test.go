@@ -241,7 +241,7 @@ func TestManyWritersAtOnceGiveWholeLines(t *testing.T) {
 		wg.Go(func() {
 			for range 25 {
 				o := sampleObservation("a.b")
-				o.Iterations[0].Conns[0].Sent = NewBlob([]byte(strings.Repeat("x", 16<<10)), nil, nil)
+				o.Iterations[0].Conns[0].Sent = NewBlob([]byte(strings.Repeat("x", 16<<10)), nil)
 				o.Iterations[0].Conns[0].Writes = nil
 				if err := w.Observation(o, Fail); err != nil {
 					t.Error(err)

@@ -14,7 +14,7 @@ func TestABlobIsWholeUpToItsBound(t *testing.T) {
 	for _, n := range []int{0, 1, BlobWhole, BlobWhole + 1, 5 * BlobWhole} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			p := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)[:n]
-			b := NewBlob(p, nil, nil)
+			b := NewBlob(p, nil)
 			if b.Len != int64(n) || b.Whole() != (n <= BlobWhole) {
 				t.Fatalf("len %d, whole %v", b.Len, b.Whole())
 			}
@@ -41,7 +41,7 @@ func TestABlobIsWholeUpToItsBound(t *testing.T) {
 
 func TestABlobIsACopy(t *testing.T) {
 	p := []byte("abc")
-	b := NewBlob(p, nil, nil)
+	b := NewBlob(p, nil)
 	p[0] = 'x'
 	if string(b.Data) != "abc" {
 		t.Error("the blob changed with its source")
@@ -49,7 +49,7 @@ func TestABlobIsACopy(t *testing.T) {
 }
 
 func TestTheChunkTableIsBounded(t *testing.T) {
-	if n := len(NewBlob(nil, make([]Chunk, maxChunks+9), nil).Chunks); n != maxChunks {
+	if n := len(NewBlob(nil, make([]Chunk, maxChunks+9)).Chunks); n != maxChunks {
 		t.Errorf("%d chunks are kept, want %d", n, maxChunks)
 	}
 }
@@ -71,7 +71,7 @@ func TestTheFirstDifferenceIsFound(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := NewBlob([]byte(tt.got), nil, []byte(tt.want)).Diff
+			d := FirstDifference([]byte(tt.got), []byte(tt.want))
 			if tt.off < 0 {
 				if d != nil {
 					t.Errorf("a difference at %d", d.Off)

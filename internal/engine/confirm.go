@@ -54,7 +54,7 @@ func (e *Engine) confirm(ctx context.Context) {
 		}
 		switch like := likeAll(s.of, shown); {
 		case ctx.Err() != nil:
-			o.Confirm.Untried = "the run was interrupted"
+			o.Confirm.Untried = cutBy(ctx)
 		case e.gone.Load():
 			o.Confirm.Untried = "the target was gone"
 		case like != "":
@@ -106,12 +106,20 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 		}
 	}
 	if c.Alone == nil {
-		c.Untried = noTime
+		c.Untried = cutBy(ctx)
 	}
 }
 
 // noTime is why a suspicion was not tried, or not to the end.
 const noTime = "the time to look again was spent"
+
+// cutBy says why ctx ended: with a budget, or by an interrupt.
+func cutBy(ctx context.Context) string {
+	if cutByBudget(ctx) {
+		return noTime
+	}
+	return "the run was interrupted"
+}
 
 // alone runs the instance of a slot with nothing beside it, and with an environment of its own.
 func (e *Engine) alone(ctx context.Context, s *slot) *bundle.Observation {

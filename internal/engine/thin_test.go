@@ -67,7 +67,7 @@ func TestOfManyLikeIterationsTheRawBytesAreDropped(t *testing.T) {
 	k := newKeeper(100)
 	like := func(outcome bundle.Outcome) *result {
 		r := &result{}
-		r.Conns = []bundle.Conn{{Sent: bundle.NewBlob([]byte("x"), nil, nil)}}
+		r.Conns = []bundle.Conn{{Sent: bundle.NewBlob([]byte("x"), nil)}}
 		r.Exchanges = []bundle.Exchange{{Outcome: outcome}}
 		return r
 	}

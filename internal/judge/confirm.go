@@ -12,12 +12,12 @@ import (
 var (
 	// waitedFor are the symptoms of what Assay waited for in vain.
 	waitedFor = []bundle.Symptom{
-		bundle.SymptomNoConnect, bundle.SymptomNoAnswer, bundle.SymptomStalled, bundle.SymptomHeldBack, bundle.SymptomTime, bundle.SymptomStillListed,
+		bundle.SymptomNoConnect, bundle.SymptomNoAnswer, bundle.SymptomStalled, bundle.SymptomHeldBack, bundle.SymptomStillListed,
 	}
 	// notYet are the symptoms of what a response does not have: it may not have come yet.
 	notYet = []bundle.Symptom{
 		bundle.SymptomNoStart, bundle.SymptomNoEnd, bundle.SymptomNoEndStream, bundle.SymptomOutputMissing, bundle.SymptomOutputShort,
-		bundle.SymptomNoDeadline, bundle.SymptomOther,
+		bundle.SymptomNoDeadline, bundle.SymptomTime, bundle.SymptomOther,
 	}
 	// unfinished are the outcomes of an exchange whose rest did not come in time.
 	unfinished = []bundle.Outcome{bundle.OutcomeNoConnect, bundle.OutcomeNoAnswer, bundle.OutcomeStalled}

@@ -2,7 +2,9 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/scenarios"
@@ -11,11 +13,15 @@ import (
 // What did not come in time is a suspicion; bytes that break a rule, and what is missing from a complete response, are
 // not.
 func TestOnlyWhatDidNotComeIsASuspicion(t *testing.T) {
-	s := scenarioOf(subjects("send", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{0}}}))
+	s := scenarioOf(subjects("send", &scenarios.Match{
+		End: &scenarios.EndMatch{Code: []int{0}}, Within: scenarios.Span{Fixed: time.Second}, NotBefore: scenarios.Span{Fixed: time.Millisecond},
+	}))
 	for name, c := range map[string]struct {
 		change func(*bundle.Exchange)
 		want   []string
 	}{
+		"too late":  {func(x *bundle.Exchange) { x.Returned.T += int64(time.Minute) }, []string{"time, connect over 1.1"}},
+		"too early": {func(x *bundle.Exchange) { x.Returned.T = x.Invoked.T }, nil},
 		"a response that does not end": {func(x *bundle.Exchange) {
 			x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeStalled
 		}, []string{"stalled, connect over 1.1"}},
@@ -70,5 +76,15 @@ func TestASuspicionIsJudgedByTheSecondPass(t *testing.T) {
 			c.first.Confirm = c.confirm
 			wantVerdict(t, (&Judge{}).Scenario(s, testRun(), c.first)[0], c.want, c.message)
 		})
+	}
+}
+
+// A process that a try alone left behind affects the next run as any other does.
+func TestAProcessLeftByATryAloneIsNamed(t *testing.T) {
+	alone, first := observation(), observation()
+	alone.Iterations[0].Processes = []bundle.Process{{Name: "p", PID: 7, Cleanup: "failed: no answer"}}
+	first.Confirm = &bundle.Confirmation{Alone: alone, Tries: 1}
+	if v, ok := (&Judge{}).leftovers([]*bundle.Observation{nil, first}); !ok || !strings.Contains(v.Message, "pid 7 (p of ") {
+		t.Errorf("%v: %+v", ok, v)
 	}
 }

@@ -26,7 +26,7 @@ type finding struct {
 	symptom bundle.Symptom
 	// seen names the observed response if several are legal.
 	seen string
-	vain bool // it is an unmet wait
+	vain bool // it is an unmet wait, or a missed time limit
 	at   bundle.Evidence
 }
 

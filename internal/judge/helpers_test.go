@@ -20,6 +20,13 @@ func (c *clock) ptr() *bundle.Stamp {
 	return &s
 }
 
+// compared is the record of an output with its first difference from the expected one.
+func compared(got, want string) *bundle.Blob {
+	b := bundle.NewBlob([]byte(got), nil)
+	b.Diff = bundle.FirstDifference([]byte(got), []byte(want))
+	return &b
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func headers(pairs ...string) []bundle.Header {
@@ -73,13 +80,13 @@ func data(x *bundle.Exchange, c *clock, stream, text string) {
 		x.Outputs[stream] = b
 	}
 	event(x, c, bundle.Event{Kind: bundle.EventData, Stream: stream, Off: b.Len, Len: len(text)})
-	*b = bundle.NewBlob(append(b.Data, text...), nil, nil)
+	*b = bundle.NewBlob(append(b.Data, text...), nil)
 }
 
 // unaryExchange is a healthy unary call.
 func unaryExchange(name string) *bundle.Exchange {
 	c := &clock{n: 100}
-	body := bundle.NewBlob([]byte("{}"), nil, nil)
+	body := bundle.NewBlob([]byte("{}"), nil)
 	return &bundle.Exchange{
 		ID: 1, Name: name, Step: "steps[1]", Op: "signal", RPC: "process.Process/SendSignal", Surface: "process",
 		Shape: bundle.ShapeUnary, Codec: "json", Outcome: bundle.OutcomeComplete,

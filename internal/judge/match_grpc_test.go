@@ -93,9 +93,9 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 			func() *bundle.Exchange {
 				x := unaryExchange("send")
 				x.RPC, x.Codec = "assay.v1.Probe/Safe", "proto"
-				x.Body = ptr(bundle.NewBlob([]byte("\x0a\x05\x1a\x03GET"), nil, nil))
+				x.Body = ptr(bundle.NewBlob([]byte("\x0a\x05\x1a\x03GET"), nil))
 				return x
-			}, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte("\x0a\x04\x1a\x02PO"), nil, nil)) },
+			}, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte("\x0a\x04\x1a\x02PO"), nil)) },
 			`body: at seen.method: want "GET", saw "PO"`, ""},
 		{"a body by an expression", scenarios.Match{Body: &scenarios.BodyMatch{Matches: "^.}$"}}, func() *bundle.Exchange { return unaryExchange("send") },
 			func(x *bundle.Exchange) { x.Body = nil }, `body: want it to match "^.}$", saw ""`, ""},

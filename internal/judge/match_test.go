@@ -190,23 +190,23 @@ func TestMatch(t *testing.T) {
 		},
 		{
 			name: "a short output", match: scenarios.Match{Stdout: text("hello\n")},
-			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("help"), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("help"), nil)) },
 			message: `stdout differs at byte 3: want "lo\n", saw "p" (body offset 25)`,
 		},
 		{
 			name: "an output that must be empty", match: scenarios.Match{Stderr: text("")},
-			change:  func(x *bundle.Exchange) { x.Outputs["stderr"] = ptr(bundle.NewBlob([]byte("oops"), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Outputs["stderr"] = ptr(bundle.NewBlob([]byte("oops"), nil)) },
 			message: `stderr differs at byte 0: want the end, saw "oops"`,
 		},
 		{
 			name: "a long output by digest, and the window around the difference", match: scenarios.Match{Stdout: text(long)},
 			x: func() *bundle.Exchange {
 				x := streamExchange("send")
-				x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte(long), nil, []byte(long)))
+				x.Outputs["stdout"] = compared(long, long)
 				return x
 			},
 			change: func(x *bundle.Exchange) {
-				x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte(long[:65536]), nil, []byte(long)))
+				x.Outputs["stdout"] = compared(long[:65536], long)
 			},
 			message: `stdout differs at byte 65536: want "0123456789abcde\n0123456789abcde\n0123456789abcde\n0123456789ab"…, saw the end`,
 		},
@@ -214,10 +214,10 @@ func TestMatch(t *testing.T) {
 			name: "a long output without a window", match: scenarios.Match{Stdout: text(long)},
 			x: func() *bundle.Exchange {
 				x := streamExchange("send")
-				x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte(long), nil, nil))
+				x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte(long), nil))
 				return x
 			},
-			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte(long[:65536]), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte(long[:65536]), nil)) },
 			message: `stdout: want 80000 bytes, saw 65536 (it ends in "89abcde\n0123456789abcde\n", want "89abcde\n0123456789abcde\n")`,
 		},
 		{
@@ -232,19 +232,19 @@ func TestMatch(t *testing.T) {
 		},
 		{
 			name: "a prefix", match: scenarios.Match{Stdout: &scenarios.OutputMatch{PrefixOf: &scenarios.Bytes{Text: ptr("hello\nworld\n")}}},
-			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("hellx"), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("hellx"), nil)) },
 			message: `stdout differs at byte 4: want "o", saw "x" (body offset 25)`,
 		},
 		{
 			name: "a suffix", match: scenarios.Match{Stdout: &scenarios.OutputMatch{SuffixOf: &scenarios.Bytes{Text: ptr("say hello\n")}}},
 			change: func(x *bundle.Exchange) {
-				x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("they say hello\n"), nil, nil))
+				x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("they say hello\n"), nil))
 			},
 			message: `stdout: want a suffix of "say hello\n", saw 5 bytes more`,
 		},
 		{
 			name: "a part", match: scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("ell")}},
-			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("no"), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("no"), nil)) },
 			message: `stdout: want it to contain "ell", saw "no"`,
 		},
 		{
@@ -254,7 +254,7 @@ func TestMatch(t *testing.T) {
 		},
 		{
 			name: "a terminal's output", match: scenarios.Match{PTY: text("")},
-			change:  func(x *bundle.Exchange) { x.Outputs["pty"] = ptr(bundle.NewBlob([]byte("$ "), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Outputs["pty"] = ptr(bundle.NewBlob([]byte("$ "), nil)) },
 			message: `pty differs at byte 0: want the end, saw "$ "`,
 		},
 		{
@@ -266,18 +266,18 @@ func TestMatch(t *testing.T) {
 		{
 			name: "an empty body", match: scenarios.Match{Body: &scenarios.BodyMatch{Empty: ptr(true)}},
 			x:       func() *bundle.Exchange { x := unaryExchange("send"); x.Body = nil; return x },
-			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte("<html>"), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte("<html>"), nil)) },
 			message: `body: want none, saw 6 bytes: "<html>"`,
 		},
 		{
 			name: "a body as a JSON value", match: scenarios.Match{Body: &scenarios.BodyMatch{JSON: map[string]any{"pid": "${p.pid}", "tags": []any{"a"}}}},
 			x: func() *bundle.Exchange {
 				x := unaryExchange("send")
-				x.Body = ptr(bundle.NewBlob([]byte("{ \"tags\":[ \"a\" ],\n\"pid\":42 }"), nil, nil))
+				x.Body = ptr(bundle.NewBlob([]byte("{ \"tags\":[ \"a\" ],\n\"pid\":42 }"), nil))
 				return x
 			},
 			change: func(x *bundle.Exchange) {
-				x.Body = ptr(bundle.NewBlob([]byte(`{"pid":42,"tags":["a","b"]}`), nil, nil))
+				x.Body = ptr(bundle.NewBlob([]byte(`{"pid":42,"tags":["a","b"]}`), nil))
 			},
 			message: `body: at tags: want ["a"], saw ["a","b"]`,
 		},
@@ -285,30 +285,30 @@ func TestMatch(t *testing.T) {
 			name: "a body that holds a JSON value", match: scenarios.Match{Body: &scenarios.BodyMatch{JSONHas: map[string]any{"processes": []any{map[string]any{"pid": 42}}}}},
 			x: func() *bundle.Exchange {
 				x := unaryExchange("send")
-				x.Body = ptr(bundle.NewBlob([]byte(`{"processes":[{"pid":7},{"pid":42,"tag":"x"}]}`), nil, nil))
+				x.Body = ptr(bundle.NewBlob([]byte(`{"processes":[{"pid":7},{"pid":42,"tag":"x"}]}`), nil))
 				return x
 			},
-			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte(`{"processes":[{"pid":7}]}`), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte(`{"processes":[{"pid":7}]}`), nil)) },
 			message: `body: at processes: want an element {"pid":42}, saw [{"pid":7}]`,
 		},
 		{
 			name: "a list holds a process", match: scenarios.Match{Lists: []string{"p"}},
 			x: func() *bundle.Exchange {
 				x := unaryExchange("send")
-				x.Body = ptr(bundle.NewBlob([]byte(`{"processes":[{"pid":42}]}`), nil, nil))
+				x.Body = ptr(bundle.NewBlob([]byte(`{"processes":[{"pid":42}]}`), nil))
 				return x
 			},
-			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte(`{}`), nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte(`{}`), nil)) },
 			message: "list: want pid 42 (p) in it, saw an empty list",
 		},
 		{
 			name: "a list in protobuf does not hold a process", match: scenarios.Match{NotLists: []string{"p"}},
 			x: func() *bundle.Exchange {
 				x := unaryExchange("send")
-				x.RPC, x.Codec, x.Body = "process.Process/List", "proto", ptr(bundle.NewBlob([]byte{0x0a, 2, 0x10, 41}, nil, nil))
+				x.RPC, x.Codec, x.Body = "process.Process/List", "proto", ptr(bundle.NewBlob([]byte{0x0a, 2, 0x10, 41}, nil))
 				return x
 			},
-			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x0a, 2, 0x10, 42}, nil, nil)) },
+			change:  func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x0a, 2, 0x10, 42}, nil)) },
 			message: "list: want pid 42 (p) gone, saw it listed",
 		},
 		{

@@ -21,6 +21,7 @@ func matchWithin(l *look) finding {
 // driver itself ran late by as much.
 func (l *look) late(by int64, breach finding) finding {
 	if l.lag == 0 || l.lag < by {
+		breach.vain = true
 		return breach
 	}
 	return l.unclear("%s; it missed the limit by %s, and this driver itself ran late by up to %s", breach.message, phrase.Span(by), phrase.Span(l.lag))

@@ -94,7 +94,7 @@ func TestTheProcessOfAWebSocketIsFoundInAListByItsMark(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := unaryExchange("list")
-			body := bundle.NewBlob([]byte(tc.body), nil, nil)
+			body := bundle.NewBlob([]byte(tc.body), nil)
 			list.RPC, list.Body = "process.Process/List", &body
 			m := &scenarios.Match{Lists: []string{"p"}}
 			if !tc.lists {

@@ -62,11 +62,11 @@ func samples() []*bundle.Observation {
 	o := races("killed", "exit-first", "mixture")
 	o.Scrapes = []bundle.Scrape{scrape("before", 1, 1, 1, 0, 0, 0), scrape("after", 9, 4, 3, 0, 1, 0)}
 	long := streamExchange("p")
-	long.Outputs["stdout"] = ptr(bundle.NewBlob(make([]byte, 70000), nil, []byte("hello\n")))
+	long.Outputs["stdout"] = compared(string(make([]byte, 70000)), "hello\n")
 	cut := streamExchange("send")
 	cut.Outcome, cut.Response, cut.Returned, cut.Violations = bundle.OutcomeReset, nil, nil, []bundle.Violation{{Kind: "http.truncated"}}
 	listed := unaryExchange("b")
-	listed.Body = ptr(bundle.NewBlob([]byte(`{"pid":42,"x":[{"pid":1}]}`), nil, nil))
+	listed.Body = ptr(bundle.NewBlob([]byte(`{"pid":42,"x":[{"pid":1}]}`), nil))
 	return []*bundle.Observation{
 		o,
 		observation(streamExchange("p"), ndjsonExchange("n"), unaryExchange("b")),

@@ -149,6 +149,11 @@ func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
 func (j *Judge) leftovers(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	var left []string
 	for _, o := range obs {
+		if o != nil && o.Confirm != nil {
+			obs = append(obs[:len(obs):len(obs)], o.Confirm.Alone)
+		}
+	}
+	for _, o := range obs {
 		if o == nil {
 			continue
 		}

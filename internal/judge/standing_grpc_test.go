@@ -143,7 +143,7 @@ func TestTheDebugFormOfADetailAgreesWithIt(t *testing.T) {
 		return func() *bundle.Exchange {
 			x := withError(unaryExchange("send"), 400, "invalid_argument", "")
 			x.Error.Details = []bundle.ErrorDetail{{Type: "assay.v1.Detail", Value: "CgNvbmU"}}
-			x.Body = ptr(bundle.NewBlob([]byte(`{"code":"invalid_argument","details":[{"type":"assay.v1.Detail","value":"CgNvbmU"`+debug+`}]}`), nil, nil))
+			x.Body = ptr(bundle.NewBlob([]byte(`{"code":"invalid_argument","details":[{"type":"assay.v1.Detail","value":"CgNvbmU"`+debug+`}]}`), nil))
 			return x
 		}
 	}

@@ -62,7 +62,7 @@ func TestStandingRules(t *testing.T) {
 			"content type of an error: want application/json, saw application/proto", both(answerType("text/plain"), func(x *bundle.Exchange) { x.Error = nil })},
 		{"check:unary-content-type", unary, answerType("text/html"),
 			"content type: want application/json, as in the request, saw text/html", both(status(404), answerType("text/html"))},
-		{"check:content-encoding", unary, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x1f, 0x8b, 8, 0}, nil, nil)) },
+		{"check:content-encoding", unary, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x1f, 0x8b, 8, 0}, nil)) },
 			"want Content-Encoding for a compressed body, saw none", outcome(bundle.OutcomeStalled)},
 		{"check:reserved-headers", unary, func(x *bundle.Exchange) { x.Response.Headers = headers("Connect-Secret", "1") },
 			`want no header with a reserved name, saw "Connect-Secret": "1"`, grpc},
@@ -121,7 +121,7 @@ func rpcErrorOverHTTP(code int) func(*bundle.Exchange) {
 	return func(x *bundle.Exchange) {
 		x.Response.Status, x.Response.Headers = code, headers("Content-Type", "application/json")
 		x.Events, x.Frames, x.EndStream = nil, nil, nil
-		x.Body = ptr(bundle.NewBlob([]byte(`{"code":"not_found"}`), nil, nil))
+		x.Body = ptr(bundle.NewBlob([]byte(`{"code":"not_found"}`), nil))
 	}
 }
 

@@ -28,7 +28,7 @@ func signal(pid uint32, name string, status int) bundle.Exchange {
 	body, _ := json.Marshal(map[string]any{"process": map[string]any{"pid": pid}, "signal": name})
 	return bundle.Exchange{
 		Name: "k", Op: "signal", RPC: call.ProcessSendSignal, Surface: "process", Shape: bundle.ShapeUnary, Codec: "json",
-		Outcome: bundle.OutcomeComplete, Request: bundle.Request{Method: "POST", Body: bundle.NewBlob(body, nil, nil)},
+		Outcome: bundle.OutcomeComplete, Request: bundle.Request{Method: "POST", Body: bundle.NewBlob(body, nil)},
 		Response: &bundle.Response{Status: status},
 	}
 }
@@ -36,7 +36,7 @@ func signal(pid uint32, name string, status int) bundle.Exchange {
 func alias(pid uint32, body string, exit *bundle.Exit) bundle.Exchange {
 	x := start(pid, exit)
 	x.RPC, x.Surface, x.Shape = "", "commands", bundle.ShapeNDJSON
-	x.Request = bundle.Request{Method: "POST", Path: "/commands", Body: bundle.NewBlob([]byte(body), nil, nil)}
+	x.Request = bundle.Request{Method: "POST", Path: "/commands", Body: bundle.NewBlob([]byte(body), nil)}
 	return x
 }
 
@@ -109,7 +109,7 @@ func TestOfReadsProtobufAndTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := start(5, nil)
-	x.Codec, x.Request.Body = "proto", bundle.NewBlob(wire.AppendEnvelope(nil, 0, req), nil, nil)
+	x.Codec, x.Request.Body = "proto", bundle.NewBlob(wire.AppendEnvelope(nil, 0, req), nil)
 	kill, err := proto.Marshal(&process.SendSignalRequest{
 		Process: &process.ProcessSelector{Selector: &process.ProcessSelector_Tag{Tag: tag}}, Signal: process.Signal_SIGNAL_SIGKILL,
 	})
@@ -117,7 +117,7 @@ func TestOfReadsProtobufAndTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := signal(0, "", 200)
-	k.Codec, k.Request.Body = "proto", bundle.NewBlob(kill, nil, nil)
+	k.Codec, k.Request.Body = "proto", bundle.NewBlob(kill, nil)
 	o := &bundle.Observation{Iterations: []bundle.Iteration{{Exchanges: []bundle.Exchange{x, k}}}}
 	if got, want := Of(o), (Ledger{Started: 1, Killed: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)

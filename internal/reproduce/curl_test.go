@@ -116,7 +116,7 @@ func FuzzFramed(f *testing.F) {
 			t.Errorf("%q has no end", p)
 		}
 		endedStreams(p)
-		b := bundle.NewBlob(p, nil, nil)
+		b := bundle.NewBlob(p, nil)
 		_ = printable(&b, len(p))
 	})
 }

@@ -95,7 +95,7 @@ func TestWhatBringsNothingShowsNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.conn.Received = bundle.NewBlob([]byte(tt.received), nil, nil)
+			s.conn.Received = bundle.NewBlob([]byte(tt.received), nil)
 			m := &maker{o: Options{Target: to, Run: &bundle.Run{}, Clock: transport.NewClock(), Judge: &judge.Judge{Rules: &scenarios.Catalogue{}}}}
 			text, err := s.script(m.dialing(), nil, nil)
 			if err != nil {

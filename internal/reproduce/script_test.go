@@ -16,9 +16,9 @@ const hostileText = "evil\n; touch /tmp/owned\r\n`id` $(id) \x1b[31m\u202e'\"\\"
 
 // sending returns a source that sent data in one write on HTTP/1.1.
 func sending(data []byte, x bundle.Exchange) Failure {
-	x.Request.Body = bundle.NewBlob(x.Request.Body.Data, nil, nil)
+	x.Request.Body = bundle.NewBlob(x.Request.Body.Data, nil)
 	o := &bundle.Observation{Scenario: "a.b", Seed: 7, Iterations: []bundle.Iteration{{
-		Conns:     []bundle.Conn{{HTTP: "1.1", Sent: bundle.NewBlob(data, nil, nil)}},
+		Conns:     []bundle.Conn{{HTTP: "1.1", Sent: bundle.NewBlob(data, nil)}},
 		Exchanges: []bundle.Exchange{x},
 	}}}
 	return Failure{
@@ -150,7 +150,7 @@ func TestWhatNeedsAnotherConnectionHasItsReplayAlone(t *testing.T) {
 
 func TestWritesThatWaitedAreKeptApart(t *testing.T) {
 	ms := int64(time.Millisecond)
-	c := &bundle.Conn{Sent: bundle.NewBlob([]byte("abcdef"), nil, nil), Reads: []bundle.Chunk{{At: bundle.Stamp{T: 102 * ms, N: 4}}}}
+	c := &bundle.Conn{Sent: bundle.NewBlob([]byte("abcdef"), nil), Reads: []bundle.Chunk{{At: bundle.Stamp{T: 102 * ms, N: 4}}}}
 	for i, at := range []int64{0, 1, 101, 103} {
 		n := int64(i + 1)
 		if i == 3 {

@@ -188,7 +188,7 @@ func (m *maker) printed(ctx context.Context, s *source, d Dialing) (*printed, er
 	return p, nil
 }
 
-// printable returns at most a few lines of the response as text.
+// printable returns the beginning of a recorded response of so many bytes as text.
 func printable(received *bundle.Blob, whole int) string {
 	p := received.Data
 	if !received.Whole() {

@@ -123,7 +123,7 @@ func (s *store) blob(r redactor, want []byte) bundle.Blob {
 		b.SHA256 = hex.EncodeToString(sum[:])
 		b.Head, b.Tail = s.head(clean, kept, len(kept)), s.last(clean, kept)
 	default:
-		b = bundle.NewBlob(clean(kept), s.chunks, nil)
+		b = bundle.NewBlob(clean(kept), s.chunks)
 	}
 	if want != nil {
 		b.Diff = s.difference(r, kept, want)
@@ -156,18 +156,13 @@ func (s *store) difference(r redactor, kept, want []byte) *bundle.Window {
 		kept = kept[:max(0, len(kept)-s.margin())]
 		want = want[:min(len(want), len(kept))]
 	}
-	if bytes.Equal(kept, want) {
+	d := bundle.FirstDifference(kept, want)
+	if d == nil {
 		return nil
 	}
-	n := min(len(kept), len(want))
-	at := 0
-	for at < n && kept[at] == want[at] {
-		at++
-	}
-	from := max(0, at-s.edge)
-	part := func(p []byte) []byte { return r.Bytes(p[from:min(len(p), at+s.edge)]) }
-	d := bundle.NewBlob(part(kept), nil, part(want)).Diff
-	if d != nil {
+	from, to := max(0, int(d.Off)-s.edge), int(d.Off)+s.edge
+	part := func(p []byte) []byte { return r.Bytes(p[from:min(len(p), to)]) }
+	if d = bundle.FirstDifference(part(kept), part(want)); d != nil {
 		d.Off, d.From = d.Off+int64(from), d.From+int64(from)
 	}
 	return d

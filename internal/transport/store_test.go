@@ -30,7 +30,7 @@ func TestStoreKeepsEdgesAndDigestForAnySplit(t *testing.T) {
 				s.add(p[:k], bundle.Stamp{})
 				p = p[k:]
 			}
-			got, want := s.blob(redactor{}, nil), bundle.NewBlob(all, nil, nil)
+			got, want := s.blob(redactor{}, nil), bundle.NewBlob(all, nil)
 			if got.Len != want.Len || got.SHA256 != want.SHA256 || !bytes.Equal(got.Data, want.Data) ||
 				!bytes.Equal(got.Head, want.Head) || !bytes.Equal(got.Tail, want.Tail) {
 				t.Errorf("%d bytes in steps of %d: %d bytes, digest %.8s; want digest %.8s", n, step, got.Len, got.SHA256, want.SHA256)
