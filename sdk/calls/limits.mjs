@@ -16,7 +16,8 @@ export const calls = {
   },
 
   'timeoutMs of a foreground run': async ({ sandbox }) => {
-    await rejects(sandbox.commands.run(SLEEP, { timeoutMs: 200 }), TimeoutError, /timeoutMs/)
+    // Two seconds, so that the process has begun by then: one that begins later is not in the list yet.
+    await rejects(sandbox.commands.run(SLEEP, { timeoutMs: 2000 }), TimeoutError, /timeoutMs/)
     // The client's clock began before the gateway's, so the list may be a little behind.
     await until('the list to be empty', async () => (await sandbox.commands.list()).length === 0)
   },
