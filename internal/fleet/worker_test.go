@@ -64,6 +64,23 @@ func TestTheErrorOfAClockIsABound(t *testing.T) {
 	}
 }
 
+// A run that ends after it has published a plan ends its workers too, although nobody tells them the time any more.
+func TestARunThatEndsBeforeABarrierIsNoError(t *testing.T) {
+	t.Parallel()
+	bus := startBus(t).bus()
+	nc, err := bus.connect(t.Context(), "test", 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for key, ended := range map[string]bool{keyEnd: true, keyStop(3): true, keyStop(2): false} {
+		w := &worker{opts: WorkerOptions{Now: time.Now}, nc: nc, names: names{"over"}, keys: map[string][]byte{key: nil}}
+		if _, ok, err := w.barrier(t.Context(), 3); ok || (err == nil) != ended {
+			t.Errorf("with %s: %v, %v", key, ok, err)
+		}
+	}
+}
+
 // isEngine reports whether an error is a defect of this machine.
 func isEngine(err error) bool {
 	var engine *load.EngineError

@@ -37,7 +37,6 @@ type worker struct {
 	*client.Client
 	work  []string
 	every time.Duration
-	scale float64
 	seed  uint64
 
 	done  map[string]*tally
@@ -54,7 +53,7 @@ type tally struct {
 
 func newWorker(t *target.Target, work []string, o *Options) *worker {
 	return &worker{
-		Client: client.New(t, "soak"), work: work, every: min(workAtMost, o.Window/20), scale: max(o.Load.Target.TimeScale, 1), seed: o.Seed,
+		Client: client.New(t, "soak"), work: work, every: min(workAtMost, o.Window/20), seed: o.Seed,
 	}
 }
 
@@ -85,7 +84,7 @@ func (w *worker) do(class string, draw *rand.Rand) {
 		t = &tally{}
 		w.done[class] = t
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(float64(workLimit)*w.scale))
+	ctx, cancel := context.WithTimeout(context.Background(), w.Target.Scaled(workLimit))
 	defer cancel()
 	begun := time.Now()
 	err := map[string]func(context.Context, *rand.Rand) error{
@@ -105,7 +104,7 @@ func (w *worker) do(class string, draw *rand.Rand) {
 
 // deadline wants a stream that its deadline ends. How the gateway counts its process is its own choice.
 func (w *worker) deadline(ctx context.Context, _ *rand.Rand) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(deadlineOf)*w.scale))
+	ctx, cancel := context.WithTimeout(ctx, w.Target.Scaled(deadlineOf))
 	defer cancel()
 	begun := time.Now()
 	stream, _, err := w.Start(ctx, "exec sleep 60", false)
@@ -122,7 +121,7 @@ func (w *worker) deadline(ctx context.Context, _ *rand.Rand) error {
 			break // it was killed, and said so before the error
 		}
 	}
-	if took := time.Since(begun); took > time.Duration(float64(deadlineLate)*w.scale) {
+	if took := time.Since(begun); took > w.Target.Scaled(deadlineLate) {
 		return fmt.Errorf("%w: a deadline of %v ended the stream after %v", errLate, deadlineOf, took.Round(time.Millisecond))
 	}
 	if err := stream.Err(); err != nil && connect.CodeOf(err) != connect.CodeDeadlineExceeded {

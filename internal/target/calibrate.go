@@ -37,7 +37,7 @@ const calibrationSamples = 5
 // untrusted certificate, HTML, silence, garbage, a missing token or path). Every call is
 // limited to 5 s times the time scale, and so are all samples together.
 func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.Calibration, error) {
-	c := t.newClient(clock, "calibrate", t.scaled(callTimeout), t.scaled(callTimeout))
+	c := t.newClient(clock, "calibrate", t.Scaled(callTimeout), t.Scaled(callTimeout))
 	defer c.close()
 	if t.options.Gateway == GatewayUnneeded {
 		return c.calibrateService(ctx)
@@ -130,7 +130,7 @@ func (c *client) startTrueIn(ctx context.Context, shell []string) (*transport.Ex
 func (c *client) finishOn(ctx context.Context, conn *transport.Conn, r request) *transport.Exchange {
 	x := c.begin(ctx, conn, r)
 	c.await(ctx, x, func(s bundle.Exchange) bool { return hasEvent(s, bundle.EventEnd) })
-	grace, cancel := context.WithTimeout(ctx, c.target.scaled(time.Second))
+	grace, cancel := context.WithTimeout(ctx, c.target.Scaled(time.Second))
 	defer cancel()
 	c.await(grace, x, func(bundle.Exchange) bool { return false })
 	return x

@@ -221,7 +221,7 @@ func (c *client) noAnswer() string {
 
 // within limits the time of one call.
 func (c *client) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, c.target.scaled(callTimeout))
+	return context.WithTimeout(ctx, c.target.Scaled(callTimeout))
 }
 
 // elapsed returns the time between two stamps.

@@ -30,11 +30,11 @@ func (t *Target) diagnose(x *transport.Exchange) *UnreachableError {
 	case bundle.OutcomeGarbage:
 		return t.diagnoseGarbage(x, s)
 	case bundle.OutcomeNoAnswer:
-		return t.unreachable(fmt.Sprintf("it accepts connections but does not respond (nothing within %s).", t.scaled(callTimeout)),
+		return t.unreachable(fmt.Sprintf("it accepts connections but does not respond (nothing within %s).", t.Scaled(callTimeout)),
 			"Is the gateway stuck, or is this another program's port? --time-scale extends every deadline.")
 	case bundle.OutcomeStalled:
 		return t.unreachable(fmt.Sprintf("its response to POST %s (%d) did not end within %s%s.",
-			s.Request.Path, s.Response.Status, t.scaled(callTimeout), firstViolation(s)), "--time-scale extends every deadline.")
+			s.Request.Path, s.Response.Status, t.Scaled(callTimeout), firstViolation(s)), "--time-scale extends every deadline.")
 	case bundle.OutcomeReset:
 		return t.unreachable("it accepts the connection and resets it ("+s.Detail+"; POST "+s.Request.Path+").", mendAlive)
 	case bundle.OutcomeClosed:
@@ -92,7 +92,7 @@ func (t *Target) diagnoseHTTP2(s bundle.Exchange) *UnreachableError {
 		why = s.Violations[0].Detail
 	}
 	if s.Outcome == bundle.OutcomeNoAnswer || why == "" {
-		why = fmt.Sprintf("nothing within %s", t.scaled(callTimeout))
+		why = fmt.Sprintf("nothing within %s", t.Scaled(callTimeout))
 	}
 	return t.unreachable(fmt.Sprintf("it speaks HTTP/2, but responds to no RPC (%s; POST %s).", strings.Trim(why, ".: "), s.Request.Path), mendAlive)
 }

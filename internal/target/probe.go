@@ -82,8 +82,8 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 		}
 	}
 	pace, shell := time.Duration(cal.RTT+cal.Spawn), callsOfAProbe*time.Duration(cal.End)
-	limit := t.scaled(callTimeout) + 20*pace + shell
-	c := t.newClient(clock, "probe", limit, t.scaled(callTimeout)+callsOfAProbe*pace+shell)
+	limit := t.Scaled(callTimeout) + 20*pace + shell
+	c := t.newClient(clock, "probe", limit, t.Scaled(callTimeout)+callsOfAProbe*pace+shell)
 	defer c.close()
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -41,12 +41,12 @@ func probeKeepalive(ctx context.Context, c *client) (findings, error) {
 	case isOver(s):
 		return findings{featKeepalive: unknown("the stream ended before a keepalive: " + describe(s))}, nil
 	}
-	return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s, nor after the response to a List", c.target.scaled(keepaliveWait)))}, nil
+	return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s, nor after the response to a List", c.target.Scaled(keepaliveWait)))}, nil
 }
 
 // keptAlive waits for a keepalive or the end of the process, and returns the state by then.
 func (r *running) keptAlive(ctx context.Context, wait time.Duration) bundle.Exchange {
-	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(wait))
+	ctx, cancel := context.WithTimeout(ctx, r.client.target.Scaled(wait))
 	defer cancel()
 	return watch(ctx, r.x, func(s bundle.Exchange) bool { return isOver(s) || hasEvent(s, bundle.EventKeepAlive) })
 }

@@ -47,7 +47,7 @@ func (c *client) startRequest(p command) (request, error) {
 // leash returns the deadline header of a Start, so that the gateway ends a process that
 // neither ends by itself nor by our calls.
 func (c *client) leash() bundle.Header {
-	life := c.life + c.target.scaled(callTimeout)
+	life := c.life + c.target.Scaled(callTimeout)
 	return header(c.form().Timeout(life.Milliseconds()))
 }
 
@@ -140,7 +140,7 @@ func (r *running) ended(ctx context.Context) bool { return r.endedWithin(ctx, ti
 
 // endedWithin waits for the end event for at most d times the time scale.
 func (r *running) endedWithin(ctx context.Context, d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(d))
+	ctx, cancel := context.WithTimeout(ctx, r.client.target.Scaled(d))
 	defer cancel()
 	return isOver(watch(ctx, r.x, isOver))
 }
@@ -155,10 +155,10 @@ func (r *running) reap(ctx context.Context) {
 		return
 	}
 	c := r.client
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.life+c.target.scaled(time.Second))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.life+c.target.Scaled(time.Second))
 	defer cancel()
 	if r.pid == 0 {
-		late, stop := context.WithTimeout(ctx, c.target.scaled(lateStart))
+		late, stop := context.WithTimeout(ctx, c.target.Scaled(lateStart))
 		r.pid = startedPID(watch(late, r.x, hasStart))
 		stop()
 	}

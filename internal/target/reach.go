@@ -59,7 +59,7 @@ func (t *Target) Wait(ctx context.Context, d time.Duration) error {
 }
 
 func (t *Target) dialOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, t.scaled(callTimeout))
+	ctx, cancel := context.WithTimeout(ctx, t.Scaled(callTimeout))
 	defer cancel()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", t.Addr())
@@ -98,7 +98,7 @@ func (t *Target) dialFailure(err error) *UnreachableError {
 		return t.unreachable(fmt.Sprintf("there is no route to %s.", t.Addr()), "Check the address and the network.")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &network) && network.Timeout():
-		return t.unreachable(fmt.Sprintf("no connection to %s within %s.", t.Addr(), t.scaled(callTimeout)),
+		return t.unreachable(fmt.Sprintf("no connection to %s within %s.", t.Addr(), t.Scaled(callTimeout)),
 			"Is a firewall dropping packets? --time-scale extends every deadline.")
 	}
 	return t.unreachable(strings.TrimSuffix(err.Error(), ".")+".", "")

@@ -126,7 +126,7 @@ func (c *client) knock(ctx context.Context, path string) (*knocked, *Unreachable
 		}
 		k.status = s.Response.Status
 		k.trips = append(k.trips, elapsed(s.Invoked, s.Response.Head))
-		rest, stop := context.WithTimeout(budget, c.target.scaled(time.Second))
+		rest, stop := context.WithTimeout(budget, c.target.Scaled(time.Second))
 		s = c.await(rest, x, func(bundle.Exchange) bool { return false })
 		stop()
 		if s.Outcome != bundle.OutcomeComplete {

@@ -277,7 +277,7 @@ func (t *Target) Identity() bundle.Target {
 	return id
 }
 
-// scaled returns d times the time scale.
-func (t *Target) scaled(d time.Duration) time.Duration {
+// Scaled returns d times the time scale.
+func (t *Target) Scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * t.options.TimeScale)
 }

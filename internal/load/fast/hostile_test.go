@@ -160,7 +160,7 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	t.Run("with several loops", func(t *testing.T) { hostilePeers(t, fast.Engine{Loops: 3}, serve(new(atomic.Uint64))) })
 	t.Run("over TLS", func(t *testing.T) {
 		hostilePeers(t, fast.Engine{Loops: 2}, half(new(atomic.Uint64), serve(new(atomic.Uint64))), func(p *load.Plan) {
-			p.TLS, p.Limits.Connect, p.Rate = loadtest.ClientTLS(), time.Second, 500
+			p.TLS, p.Limits.Connect, p.Rate = loadtest.ClientTLS(), 4*time.Second, 500
 		})
 	})
 }
@@ -174,8 +174,8 @@ func hostilePeers(t *testing.T, engine fast.Engine, serve func(net.Conn), change
 	plan := loadtest.Plan(t, addr, func(p *load.Plan) {
 		// The open model has no pause after a failed stream.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
-		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
-		p.Limits.KillAll = time.Second // hostile peers kill nothing
+		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 2*time.Second, 2*time.Second, 2*time.Second // long beside what a busy machine takes
+		p.Limits.KillAll = time.Second                                                                    // hostile peers kill nothing
 		for _, c := range change {
 			c(p)
 		}

@@ -20,8 +20,8 @@ import (
 // version is the version of HTTP of all calls.
 const version = "1.1"
 
-// headLimit bounds the time to the head of a response.
-const headLimit = 10 * time.Second
+// HeadLimit bounds the time to the head of a response, before the time scale.
+const HeadLimit = 10 * time.Second
 
 // maxMessage is the longest message that is read. Output comes in pieces of some kilobytes.
 const maxMessage = 8 << 20
@@ -42,7 +42,7 @@ type Client struct {
 func New(t *target.Target, run string) *Client {
 	c := &Client{Target: t, Run: run, HTTP: &http.Client{
 		Transport: &http.Transport{
-			TLSClientConfig: t.Transport(version).TLS, DisableCompression: true, MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: headLimit,
+			TLSClientConfig: t.Transport(version).TLS, DisableCompression: true, MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: t.Scaled(HeadLimit),
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

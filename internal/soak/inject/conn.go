@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/load"
+	"assay/internal/soak/client"
 	"assay/internal/target"
 )
 
@@ -25,7 +26,7 @@ func dial(ctx context.Context, t *target.Target, run, text string) (*conn, error
 	if err != nil {
 		return nil, err
 	}
-	raw, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", t.Addr())
+	raw, err := (&net.Dialer{Timeout: t.Scaled(client.HeadLimit)}).DialContext(ctx, "tcp", t.Addr())
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +63,9 @@ func (c *conn) send(ctx context.Context, t *target.Target, start *load.Request) 
 	return r.Write(c.Conn)
 }
 
-// began reads until the start event; false if it does not come.
-func (c *conn) began() bool {
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+// began reads until the start event; false if it does not come in time.
+func (c *conn) began(limit time.Duration) bool {
+	_ = c.SetReadDeadline(time.Now().Add(limit))
 	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
 	var seen []byte
 	buf := make([]byte, 4<<10)

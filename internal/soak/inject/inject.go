@@ -39,7 +39,6 @@ type Injector struct {
 	kinds  []Kind
 	proxy  *proxy // nil: no kind needs it
 	draw   *rand.Rand
-	scale  float64
 }
 
 // New makes an injector, and starts its proxy if a kind needs one.
@@ -52,7 +51,7 @@ func New(o Options) (*Injector, error) {
 		return nil, errors.New("this system cannot stop processes: leave pause out")
 	}
 	i := &Injector{
-		opts: o, target: t, kinds: o.Kinds, scale: max(o.Target.TimeScale, 1),
+		opts: o, target: t, kinds: o.Kinds,
 		draw: rand.New(rand.NewPCG(o.Seed, 0x1f)), //nolint:gosec // no secret
 	}
 	if !slices.ContainsFunc(o.Kinds, func(k Kind) bool { return k.proxied }) {
@@ -90,7 +89,7 @@ func (i *Injector) During(ctx context.Context, window int, length time.Duration,
 	begun := time.Now()
 	c := client.New(i.target, run)
 	defer c.Close()
-	p := &probe{client: c, scale: i.scale}
+	p := &probe{client: c}
 	if !wait(ctx, length/3) {
 		return nil, c.Ledger
 	}
@@ -172,7 +171,7 @@ func together(n int, do func(int) bundle.LoadLedger, sum *bundle.LoadLedger) {
 
 // short runs a short command to its end. The end of a process is whatever the gateway counts it as.
 func (i *Injector) short(run string) bundle.LoadLedger {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(float64(longest)*i.scale))
+	ctx, cancel := context.WithTimeout(context.Background(), i.target.Scaled(longest))
 	defer cancel()
 	c := client.New(i.target, run)
 	defer c.Close()
@@ -197,7 +196,7 @@ func (i *Injector) leave(ctx context.Context, run string, hang time.Duration) bu
 		return l
 	}
 	defer reset(c.raw)
-	if !c.began() {
+	if !c.began(i.target.Scaled(client.HeadLimit)) {
 		l.Uncertain++
 		return l
 	}
@@ -215,7 +214,7 @@ func (i *Injector) slowly(ctx context.Context, run string, d time.Duration) bund
 		return l
 	}
 	defer reset(c.raw)
-	if !c.began() {
+	if !c.began(i.target.Scaled(client.HeadLimit)) {
 		l.Uncertain++
 		return l
 	}
@@ -232,7 +231,6 @@ func (i *Injector) slowly(ctx context.Context, run string, d time.Duration) bund
 // probe measures short commands.
 type probe struct {
 	client *client.Client
-	scale  float64
 	usual  time.Duration // the median before the fault; 0 is unknown
 }
 
@@ -243,11 +241,12 @@ const (
 	slack    = 50 * time.Millisecond
 	patience = 30 * time.Second
 	between  = 100 * time.Millisecond
+	oneProbe = 5 * time.Second
 )
 
 // once runs a short command, and returns how long it took; false if it did not end as it should.
 func (p *probe) once() (time.Duration, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), p.client.Target.Scaled(oneProbe))
 	defer cancel()
 	begun := time.Now()
 	s, _, err := p.client.Start(ctx, "seq 1 5", false)
@@ -292,11 +291,11 @@ func (p *probe) recovered(ctx context.Context) (ms *int64, why string) {
 	}
 	begun := time.Now()
 	row, first := 0, time.Duration(0)
-	for time.Since(begun) < time.Duration(float64(patience)*p.scale) {
+	for time.Since(begun) < p.client.Target.Scaled(patience) {
 		at := time.Since(begun)
 		d, ok := p.once()
 		switch {
-		case !ok || d > time.Duration(float64(2*p.usual+slack)*p.scale):
+		case !ok || d > p.client.Target.Scaled(2*p.usual+slack):
 			row = 0
 		case row == 0:
 			row, first = 1, at

@@ -26,7 +26,7 @@ func TestWhatCouldNotBeMeasuredIsSaid(t *testing.T) {
 	stop()
 	c := client.New(dead, "run")
 	defer c.Close()
-	for want, p := range map[string]*probe{"the commands before the fault failed": {client: c, scale: 1}, "the window ended first": {client: c, scale: 1, usual: 1}} {
+	for want, p := range map[string]*probe{"the commands before the fault failed": {client: c}, "the window ended first": {client: c, usual: 1}} {
 		if ms, why := p.recovered(ctx); ms != nil || !strings.Contains(why, want) {
 			t.Errorf("%v, %q, want %q", ms, why, want)
 		}
@@ -54,7 +54,7 @@ func TestAProbeDoesNotKeepAFlood(t *testing.T) {
 	c := client.New(at, "run")
 	defer c.Close()
 	begun := time.Now()
-	if _, ok := (&probe{client: c, scale: 1}).once(); ok || time.Since(begun) > 4*time.Second {
+	if _, ok := (&probe{client: c}).once(); ok || time.Since(begun) > 4*time.Second {
 		t.Errorf("%v after %v, want false at once", ok, time.Since(begun))
 	}
 }
