@@ -62,7 +62,7 @@ func statusTrailers(p []byte) bool {
 }
 
 // patience is the time scale of a run that must try all its reproducers, even on a busy machine.
-const patience = 5 * testkit.Slowdown
+const patience = 20 * testkit.Slowdown
 
 func faulty(t *testing.T, faults ...string) *gateway.Gateway {
 	t.Helper()
