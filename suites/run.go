@@ -342,7 +342,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	s.took = time.Since(began)
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
-	s.run.DriverLag = int64(eng.Lag())
+	s.run.DriverLag, s.run.Admission = int64(eng.Lag()), eng.Admission()
 	s.late = eng.Late()
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 		return s.reproduce(ctx, observed, out)
@@ -365,7 +365,7 @@ func (s *session) specs(ctx context.Context) (*engine.Engine, []scenarios.Instan
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
 		Repeat: s.opts.Repeat, Budget: s.left(), LateBudget: lateRun,
-		Suspicions: s.suspicions, ConfirmBudget: confirmTime,
+		Suspicions: s.suspicions, ConfirmBudget: confirmTime, Doubtful: s.doubtful,
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
 	stopLogging := s.onInterrupt(ctx)
@@ -400,6 +400,13 @@ func (s *session) done(i scenarios.Instance, o *bundle.Observation) {
 // suspicions returns what an observation only suspects.
 func (s *session) suspicions(i scenarios.Instance, o *bundle.Observation) []string {
 	return judge.Suspicions(s.judge.Scenario(i.Scenario, s.run, o))
+}
+
+// doubtful reports whether an observation proves less than its scenario wants.
+func (s *session) doubtful(i scenarios.Instance, o *bundle.Observation) bool {
+	return slices.ContainsFunc(s.judge.Scenario(i.Scenario, s.run, o), func(v bundle.Verdict) bool {
+		return v.Conclusion.FailsRun() || v.Conclusion == bundle.Inconclusive || v.Conclusion == bundle.Advisory
+	})
 }
 
 // verdictsOf judges an observation once.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"golang.org/x/time/rate"
 
 	"assay/fakes/strict"
 	"assay/internal/wire"
@@ -49,11 +50,35 @@ func policyVariants() []variant {
 			Source: "the Connect protocol has a grammar for timeouts, but no code for invalid ones",
 		}, onPolicy(zeroTimeoutCode(connect.CodeOutOfRange))},
 		{Variant{
+			ID:     "limits-requests",
+			Title:  "More than 100 requests a second, and 50 at once, get HTTP 429 with Retry-After",
+			Source: "RFC 6585 section 4; gateways that limit the requests of a client",
+		}, limitRequests(requestsPerSecond, requestsAtOnce)},
+		{Variant{
 			ID:     "head-like-get",
 			Title:  "HEAD is served where GET is, without a body",
 			Source: "RFC 9110 section 9.3.2",
 		}, onPolicy(func(p *strict.Policy) { p.ServeHead = true })},
 	}
+}
+
+// The limits of limits-requests.
+const (
+	requestsPerSecond = 100
+	requestsAtOnce    = 50
+)
+
+// limitRequests refuses requests above a rate.
+func limitRequests(perSecond rate.Limit, atOnce int) func(*build) {
+	admitted := rate.NewLimiter(perSecond, atOnce)
+	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if admitted.Allow() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+	})
 }
 
 // onPolicy changes the policy of the strict layer.

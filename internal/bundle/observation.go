@@ -49,6 +49,9 @@ type Observation struct {
 	// as file descriptors; "" for none. No failure is then the target's.
 	Shortage string `json:"driver_shortage,omitempty"`
 
+	// Refused is set if requests were refused, and again whenever the scenario was repeated.
+	Refused *Unsettled `json:"refused,omitempty"`
+
 	// Skip is set if the scenario did not run; everything below is empty then.
 	Skip *Skip `json:"skip,omitempty"`
 	// Omitted is set if the evidence was not kept; everything below except Defect is empty then.

@@ -26,6 +26,8 @@ type Run struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	// DriverLag is the maximum delay of the driver's own timers during scenarios, in nanoseconds.
 	DriverLag int64 `json:"driver_lag_ns,omitempty"`
+	// Admission says which requests were refused; nil if none was.
+	Admission *Admission `json:"admission,omitempty"`
 	// Flags are the given flags of the target, for the replay command. They name files with
 	// secrets, but contain none.
 	Flags []string `json:"flags,omitempty"`

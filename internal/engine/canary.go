@@ -91,7 +91,7 @@ func (e *Engine) unanswered(ctx context.Context, s *slot) *bundle.Skip {
 		case <-ctx.Done():
 			return nil
 		}
-		if !answered(id, c.observation) {
+		if slices.Contains(c.silent, id) {
 			return &bundle.Skip{
 				Reason: bundle.SkipUnanswered,
 				Detail: fmt.Sprintf("the probe for %s gave no answer, and neither did %s", id, c.instance.Scenario.ID),

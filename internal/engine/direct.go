@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"time"
 
@@ -28,8 +29,21 @@ func (in *instance) plain() *instance {
 }
 
 // direct makes one call on a connection of its own and waits until the response is
-// complete or ctx ends.
+// complete or ctx ends. A call that is refused as one too many is made again.
 func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
+	for try := 0; ; try++ {
+		in.pace(ctx, 1)
+		x := in.once(ctx, rec, name, req)
+		s := x.Snapshot()
+		limits := in.target.Pace().Limits() || s.Response != nil && s.Response.Status == http.StatusTooManyRequests
+		if s.Refusal() != bundle.RefusalLimit || !limits || try == mostTurns || !in.makeWay(ctx, &s, try, limits) {
+			return x
+		}
+	}
+}
+
+// once makes one call.
+func (in *instance) once(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
 	req.Name, req.Step, req.Op = name, name, name
 	conn, err := in.dial(ctx, rec, name, in.axes.HTTP)
 	if err != nil {

@@ -57,6 +57,9 @@ type Options struct {
 	// then is confirmed. nil confirms nothing.
 	Suspicions    func(scenarios.Instance, *bundle.Observation) []string
 	ConfirmBudget time.Duration
+	// Doubtful reports whether an observation proves less than the script wants. If the target refused requests of it, as
+	// too many or by something in front of it, its instance runs again, more slowly and in the end alone. nil repeats nothing.
+	Doubtful func(scenarios.Instance, *bundle.Observation) bool
 	// Log may be nil.
 	Log *slog.Logger
 	// OnStart and OnDone report progress: OnStart for each instance that runs, OnDone
@@ -90,6 +93,8 @@ type Engine struct {
 	tick    time.Time     // when the lag sampler should wake next
 	lag     time.Duration // the maximum of the run
 
+	admission admission
+
 	gone atomic.Bool // the target has died
 	lost atomic.Bool // a process may run whose pid is unknown
 	ran  atomic.Bool // an instance has run
@@ -106,6 +111,7 @@ type slot struct {
 	lag         time.Duration // the maximum while it ran
 	unknown     []string      // needed features whose probes got no response
 	canary      bool          // it tries one of them first
+	silent      []string      // those for which the canary got no response; set before seen is closed
 	waits       bool          // it mostly waits
 }
 
@@ -229,8 +235,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
 	// An instance generates what it expects at once. With room it waits for no other instance, which may need the same room.
 	defer e.env.makeRoom(ctx, s.run.Scenario)()
-	in := newInstance(e.env, s.run)
-	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
+	in := e.instance(s)
 	stalled := cmp.Or(e.env.fuse.blown(in.axes, in.calls), in.tooLong())
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
@@ -254,6 +259,22 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 		e.o.OnStart(s.instance)
 		e.callbacks.Unlock()
 	}
+	o := e.settle(ctx, s, in)
+	e.see(s, o)
+	if !e.suspect(ctx, s) {
+		e.finish(s, o)
+	}
+}
+
+// instance returns a new instance of a slot.
+func (e *Engine) instance(s *slot) *instance {
+	in := newInstance(e.env, s.run)
+	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
+	return in
+}
+
+// observe runs an instance of a slot.
+func (e *Engine) observe(ctx context.Context, s *slot, in *instance) *bundle.Observation {
 	e.enter(s)
 	before, _ := e.env.short.since(0)
 	e.ran.Store(true)
@@ -271,10 +292,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	if in.lost.Load() {
 		e.lost.Store(true)
 	}
-	e.see(s, o)
-	if !e.suspect(ctx, s) {
-		e.finish(s, o)
-	}
+	return o
 }
 
 // enter records that s runs beside the slots that run already.
@@ -334,6 +352,11 @@ func (e *Engine) skip(s *slot, why bundle.Skip) {
 func (e *Engine) see(s *slot, o *bundle.Observation) {
 	bundle.Storable(o) // it is judged as it is stored
 	s.observation = o
+	for _, id := range s.unknown {
+		if s.canary && !answered(id, o) {
+			s.silent = append(s.silent, id)
+		}
+	}
 	close(s.seen)
 }
 

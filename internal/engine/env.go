@@ -95,9 +95,15 @@ func (e *env) readOn() time.Duration { return e.paced(10, 50*time.Millisecond, 5
 // resumeBound bounds the reading of paused connections after the steps have stopped.
 func (e *env) resumeBound() time.Duration { return e.paced(50, 500*time.Millisecond, 2*time.Second) }
 
+// limitedCleanup is the further time for a clean-up whose calls the target may refuse as too many.
+const limitedCleanup = 10 * time.Second
+
 // cleanupBound bounds the clean-up of one iteration.
 func (e *env) cleanupBound() time.Duration {
 	bound := e.paced(50, 2*time.Second, 5*time.Second)
+	if e.target.Pace().Limits() {
+		bound += e.scaled(limitedCleanup)
+	}
 	if e.stalls.established(opCleanup) || e.stalls.established(kindCall) {
 		return min(bound, e.paced(20, leastPatience/2, bound))
 	}

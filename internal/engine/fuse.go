@@ -271,7 +271,7 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 	for {
 		more, took := it.left(), time.Since(it.began)
 		hurried := usual - it.quiet()
-		if took >= usual {
+		if took >= usual && !it.turnedAway() {
 			it.in.fuse.goesOn(it.in)
 		}
 		if it.in.fuse.hurries(it.in) {

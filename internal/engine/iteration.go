@@ -72,6 +72,9 @@ func (in *instance) newIteration(index int) *iteration {
 // iterate runs the steps once within the iteration's deadline, waits for the ends that clauses
 // need, and cleans up. The clean-up has its own bounds and always runs.
 func (in *instance) iterate(ctx context.Context, index int) (out result) {
+	if !in.spaced {
+		in.pace(ctx, in.requests)
+	}
 	it := in.newIteration(index)
 	out.Index = index
 	out.Started = in.clock.Stamp()
@@ -189,6 +192,9 @@ func (it *iteration) steps(ctx context.Context, steps []scenarios.Step) error {
 // step runs one step to its end. as names its exchange where the script does not.
 func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) error {
 	ctx = withStep(ctx, st.At)
+	if _, calls := st.Call(); calls && it.in.spaced {
+		it.in.pace(ctx, 1)
+	}
 	began := it.in.clock.Stamp()
 	a, err := it.prepare(ctx, st, as)
 	if err == nil {

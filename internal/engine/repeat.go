@@ -179,7 +179,9 @@ func (r *repeater) put(out *result) {
 	r.room -= size
 	r.held += size
 	r.in.target.Memory().Hold(size)
-	r.in.fuse.put(r.in, out)
+	if !slices.ContainsFunc(out.Exchanges, isRefusal) {
+		r.in.fuse.put(r.in, out)
+	}
 	r.compare(out)
 	if out.expired {
 		r.expired++

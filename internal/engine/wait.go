@@ -84,7 +84,9 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 		it.cutShort()
 	}
 	if errors.Is(err, errExpired) && !w.optional {
-		it.in.stalls.put(kindOf(&w), it.in)
+		if !it.turnedAway() {
+			it.in.stalls.put(kindOf(&w), it.in)
+		}
 	}
 	if over && w.endIsEnough {
 		err = nil

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"assay/internal/bundle"
@@ -153,6 +154,10 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 	case f.grade == broken && o.Shortage != "":
 		f.grade = unclear
 		f.message += "; meanwhile this machine lacked a resource: " + phrase.Clip(o.Shortage)
+	case f.grade == broken && o.Refused != nil && o.Refused.Elsewhere:
+		f.grade = unclear
+		f.message += fmt.Sprintf("; the last of %d tries had %s refused (%s), which others were not where there were fewer at a time",
+			o.Refused.Tries, phrase.Plural(o.Refused.Requests, "request"), phrase.Clip(o.Refused.Answer))
 	case f.grade == broken:
 		if note := defects(o); note != "" {
 			f.message += "; in addition, a defect of Assay: " + note

@@ -17,6 +17,7 @@ const (
 	ruleMonotone  = "coppice.metrics.monotone"
 	ruleLeftovers = "run.leftovers"
 	ruleAlive     = "run.target-alive"
+	ruleFront     = "run.front-answers"
 )
 
 // checkMonotone is the standing entry of the rule that is judged over all scrapes of a run, not
@@ -25,7 +26,7 @@ const checkMonotone = "metrics-monotone"
 
 // Run judges what spans scenarios: required features of the profile (rules profile.NAME.FEATURE),
 // present features that the profile does not claim (rule profile.NAME.unclaimed, which always
-// passes and lists them), a target that died, processes that could not be cleaned up, and
+// passes and lists them), a target that died, responses of something in front of the gateway, processes that could not be cleaned up, and
 // counters that decreased between two scrapes of the run.
 //
 // A shard without a scenario does not use the target, and has no verdicts.
@@ -38,6 +39,9 @@ func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict
 		verdicts = append(verdicts, v)
 	}
 	if v, ok := died(obs); ok {
+		verdicts = append(verdicts, v)
+	}
+	if v, ok := fronted(run); ok {
 		verdicts = append(verdicts, v)
 	}
 	if v, ok := j.leftovers(obs); ok {
@@ -141,6 +145,21 @@ func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	return bundle.Verdict{
 		Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect,
 		Message: fmt.Sprintf("the target stopped responding while %s ran: %d later runs were skipped", where, left),
+	}, true
+}
+
+// fronted returns the verdict on responses that did not come from the gateway: the same requests were answered otherwise
+// when they were repeated.
+func fronted(run *bundle.Run) (bundle.Verdict, bool) {
+	if run == nil || run.Admission == nil || run.Admission.Front.Settled == 0 {
+		return bundle.Verdict{}, false
+	}
+	f := run.Admission.Front
+	return bundle.Verdict{
+		Rule: ruleFront, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomRefused,
+		Message: fmt.Sprintf("something in front of the gateway answered %d of %s itself (%s), the first after %s and the last after %s; %s had other answers when repeated",
+			f.Requests, phrase.Plural(int(run.Admission.Requests), "request"), phrase.Clip(strings.Join(f.Answers, ", ")),
+			phrase.Span(f.First.T), phrase.Span(f.Last.T), phrase.Plural(f.Settled, "scenario")),
 	}, true
 }
 

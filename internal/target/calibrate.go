@@ -36,9 +36,19 @@ const calibrationSamples = 5
 // It returns an *UnreachableError if the target is not a gateway (unreachable, an
 // untrusted certificate, HTML, silence, garbage, a missing token or path). Every call is
 // limited to 5 s times the time scale, and so are all samples together.
+//
+// It begins again after calls that were refused as too many, or by something in front of the gateway.
 func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.Calibration, error) {
-	c := t.newClient(clock, "calibrate", t.Scaled(callTimeout), t.Scaled(callTimeout))
-	defer c.close()
+	for try := 0; ; try++ {
+		c := t.newClient(clock, "calibrate", t.Scaled(callTimeout), t.Scaled(callTimeout))
+		cal, err := t.calibrate(ctx, c)
+		if !c.again(ctx, try) {
+			return cal, err
+		}
+	}
+}
+
+func (t *Target) calibrate(ctx context.Context, c *client) (bundle.Calibration, error) {
 	if t.options.Gateway == GatewayUnneeded {
 		return c.calibrateService(ctx)
 	}

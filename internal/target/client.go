@@ -17,6 +17,7 @@ import (
 // client makes well-formed calls in one way. Its recordings are discarded.
 type client struct {
 	target *Target
+	clock  *transport.Clock
 	rec    *transport.Recorder
 	what   string // calibrate or probe, for the User-Agent and the mark of processes
 	way    bundle.Axes
@@ -34,9 +35,16 @@ func (t *Target) newClient(clock *transport.Clock, what string, limit, life time
 		life += time.Second - rest
 	}
 	return &client{
-		target: t, rec: t.NewRecorder(clock), what: what, way: t.Way(),
+		target: t, clock: clock, rec: t.NewRecorder(clock), what: what, way: t.Way(),
 		limit: limit, life: life, seen: &sight{},
 	}
+}
+
+// another returns a client with a record of its own.
+func (c *client) another() *client {
+	other := *c
+	other.rec = c.target.NewRecorder(c.clock)
+	return &other
 }
 
 // on returns a client that calls in another way.
@@ -88,6 +96,7 @@ func header(f wire.Field) bundle.Header {
 
 // open opens a connection to the target.
 func (c *client) open(ctx context.Context) (*transport.Conn, error) {
+	c.target.pace.Wait(ctx, 1)
 	return c.target.Dial(ctx, c.rec, "", c.way.HTTP)
 }
 

@@ -88,7 +88,7 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	var mu sync.Mutex
+	var mu, alone sync.Mutex
 	var all sync.WaitGroup
 	found := findings{}
 	for _, p := range probes() {
@@ -97,7 +97,19 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 		}
 		all.Go(func() {
 			defer crash.Catch()
-			got := p.look(bounded, c, want)
+			own := c.another()
+			got := p.look(bounded, own, want)
+			if try := 0; own.again(ctx, try) {
+				alone.Lock()
+				defer alone.Unlock()
+				for again := true; again; try++ {
+					own = c.another()
+					longer, end := context.WithTimeout(ctx, limit)
+					got = p.look(longer, own, want)
+					again = own.again(ctx, try)
+					end()
+				}
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			maps.Copy(found, got)

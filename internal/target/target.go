@@ -38,6 +38,7 @@ type Target struct {
 	looks atomic.Pointer[string]      // nil until Probe
 
 	service atomic.Bool // Calibrate found a plain HTTP server
+	pace    *Pace
 }
 
 // tokenHeader carries the access token, and authorization a bearer token, or the name of a user.
@@ -87,7 +88,7 @@ func New(o Options) (*Target, error) {
 		o.UserAgent = "assay"
 	}
 	o.Shell = slices.Clone(o.Shell)
-	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: redactor}
+	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, pace: newPace(), tls: config, redactor: redactor}
 	if IsSocketURL(o.URL) {
 		t.splitSocketURL()
 	}
@@ -263,6 +264,9 @@ func (t *Target) NewRecorder(clock *transport.Clock) *transport.Recorder {
 
 // Memory returns the memory of the run; nil is no bound.
 func (t *Target) Memory() *transport.Memory { return t.options.Memory }
+
+// Pace returns the pace of all calls.
+func (t *Target) Pace() *Pace { return t.pace }
 
 // Identity returns the description of the target in a bundle, without secrets. Its shell is
 // final after Calibrate, the identified gateway after Probe.

@@ -32,7 +32,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		Causes:      Causes(run, cat, verdicts),
 		Scope:       scope(obs, verdicts),
 		Died:        diedIn(obs),
-		Notes:       append(shardNotes(run), lagNotes(run, verdicts)...),
+		Notes:       slices.Concat(shardNotes(run), admissionNotes(run, obs), lagNotes(run, verdicts)),
 	}
 	for _, c := range bundle.Conclusions() {
 		r.Counts[c] = 0

@@ -1,0 +1,85 @@
+package bundle
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Refusal is the kind of a response that says nothing about its request.
+type Refusal string
+
+// The kinds: there are too many requests, or something in front of the gateway answered instead of it.
+const (
+	RefusalLimit Refusal = "limit"
+	RefusalFront Refusal = "front"
+)
+
+// Refusal returns the kind of refusal that the response of an exchange may be, "" for any other response. A gateway may
+// mean the same response as its answer to this very request: only the next try tells.
+func (x *Exchange) Refusal() Refusal {
+	r := x.Response
+	switch {
+	case r == nil:
+		return ""
+	case x.Error == nil && (r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout || r.Status >= 400 && r.isPage()):
+		return RefusalFront
+	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable,
+		x.Error != nil && (x.Error.Code == "resource_exhausted" || x.Error.Code == "unavailable"):
+		return RefusalLimit
+	}
+	return ""
+}
+
+// isPage reports whether a response is a page for people. No API of a gateway has one.
+func (r *Response) isPage() bool {
+	return slices.ContainsFunc(r.Get("Content-Type"), func(v string) bool { return strings.HasPrefix(strings.ToLower(v), "text/html") })
+}
+
+// RetryAfter returns how long a response asks to wait; 0 if it does not say (RFC 9110, section 10.2.3).
+func (r *Response) RetryAfter(now time.Time) time.Duration {
+	for _, v := range r.Get("Retry-After") {
+		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
+			return time.Duration(max(0, min(n, 1<<20))) * time.Second
+		}
+		if at, err := http.ParseTime(v); err == nil {
+			return max(0, at.Sub(now))
+		}
+	}
+	return 0
+}
+
+// FirstTurn is the wait before a refused request is repeated, if the response names none. Each further one is twice as long.
+const FirstTurn = 100 * time.Millisecond
+
+// Admission says which requests of a run were refused before the gateway looked at them.
+type Admission struct {
+	Requests int64   `json:"requests"` // of all scenarios
+	Limit    Refused `json:"limit,omitzero"`
+	Front    Refused `json:"front,omitzero"`
+	// Waited is the time in which a scenario waited to make fewer requests at a time, in nanoseconds.
+	Waited int64 `json:"waited_ns,omitempty"`
+}
+
+// Refused counts the refusals of one kind.
+type Refused struct {
+	Requests int64 `json:"requests"`
+	// Settled is how many runs of a scenario had none when they were repeated. Without any, the responses are the
+	// gateway's answers.
+	Settled int `json:"settled"`
+	// Answers are up to three different responses, such as "502, text/html".
+	Answers []string `json:"answers,omitempty"`
+	First   Stamp    `json:"first"`
+	Last    Stamp    `json:"last"`
+}
+
+// Unsettled says which requests of a scenario were refused in its last try.
+type Unsettled struct {
+	Requests int    `json:"requests"`
+	Answer   string `json:"answer"` // the first of them
+	Tries    int    `json:"tries"`
+	// Elsewhere is set if other runs showed that the target answers the same call when there are fewer requests.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+}

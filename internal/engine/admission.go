@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/scenarios"
+)
+
+const (
+	// mostTurns is how often an instance is repeated whose requests were refused. From aloneFrom on, nothing runs beside it.
+	mostTurns = 3
+	aloneFrom = 2
+	// fruitless is how many instances are repeated in vain because of the same call. Then the refusal is the answer to it.
+	fruitless = 2
+	// fewAnswers is how many different refusals are kept.
+	fewAnswers = 3
+)
+
+// admission knows which requests the target refused. The zero value is ready.
+type admission struct {
+	alone sync.RWMutex // held for writing by an instance with nothing beside it
+
+	mu       sync.Mutex
+	record   bundle.Admission
+	admitted map[string]bool // calls that were answered at least once
+	vain     map[string]int  // instances that were repeated in vain, by call
+}
+
+// callOf names the call of an exchange: without the numbers in its path, which are of one process.
+func callOf(x *bundle.Exchange) string {
+	path, _, _ := strings.Cut(x.Request.Path, "?")
+	return x.Request.Method + " " + strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, path)
+}
+
+// answerOf describes a refusal in a few words.
+func answerOf(x *bundle.Exchange) string {
+	text := strconv.Itoa(x.Response.Status)
+	if x.Error != nil && x.Error.Code != "" {
+		return text + " " + x.Error.Code
+	}
+	if types := x.Response.Get("Content-Type"); len(types) > 0 {
+		kind, _, _ := strings.Cut(types[0], ";")
+		return text + " " + kind
+	}
+	return text
+}
+
+// refusals are the exchanges of an observation that may have been refused.
+type refusals []*bundle.Exchange
+
+// first returns the clearest of them: one that says that it is none of the gateway's, then the first.
+func (r refusals) first() *bundle.Exchange {
+	return slices.MinFunc(r, func(a, b *bundle.Exchange) int { return cmp.Compare(clarity(a), clarity(b)) })
+}
+
+func clarity(x *bundle.Exchange) int {
+	switch {
+	case x.Refusal() == bundle.RefusalFront:
+		return 0
+	case x.Response.Status == http.StatusTooManyRequests && x.Error == nil:
+		return 1
+	}
+	return 2
+}
+
+// note counts the requests of an observation, and returns those that may have been refused; nil for none.
+func (a *admission) note(o *bundle.Observation) (r refusals) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.admitted == nil {
+		a.admitted, a.vain = map[string]bool{}, map[string]int{}
+	}
+	for i := range o.Iterations {
+		for n := range o.Iterations[i].Exchanges {
+			x := &o.Iterations[i].Exchanges[n]
+			a.record.Requests++
+			kind := x.Refusal()
+			if kind == "" {
+				a.admitted[callOf(x)] = a.admitted[callOf(x)] || x.Response != nil
+				continue
+			}
+			r = append(r, x)
+		}
+	}
+	return r
+}
+
+// of returns the count of a kind. The caller holds mu.
+func (a *admission) of(kind bundle.Refusal) *bundle.Refused {
+	if kind == bundle.RefusalFront {
+		return &a.record.Front
+	}
+	return &a.record.Limit
+}
+
+// count counts the refusals of an observation that proves too little because of them.
+func (a *admission) count(r refusals) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, x := range r {
+		a.countOne(x, a.of(x.Refusal()))
+	}
+}
+
+func (a *admission) countOne(x *bundle.Exchange, c *bundle.Refused) {
+	if c.Requests == 0 || x.Response.Head.Before(c.First) {
+		c.First = x.Response.Head
+	}
+	if c.Last.Before(x.Response.Head) {
+		c.Last = x.Response.Head
+	}
+	c.Requests++
+	if text := answerOf(x); len(c.Answers) < fewAnswers && !slices.Contains(c.Answers, text) {
+		c.Answers = append(c.Answers, text)
+	}
+}
+
+// hopeless reports whether a refusal is the answer of the target: it has never answered this call otherwise, however
+// often others repeated it.
+func (a *admission) hopeless(r refusals) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.vain[callOf(r.first())] >= fruitless
+}
+
+// limits reports whether the target has answered when there were fewer requests.
+func (a *admission) limits() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Limit.Settled > 0
+}
+
+// settled notes how the repeats of an instance ended: left is nil if they were not refused in the end. It returns whether
+// the target is known to answer the call of left where it does not refuse it.
+func (a *admission) settled(kind bundle.Refusal, left refusals) (elsewhere bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(left) == 0 {
+		a.of(kind).Settled++
+		return false
+	}
+	call := callOf(left.first())
+	a.vain[call]++
+	return a.admitted[call] && (a.of(kind).Settled > 0 || left.first().Response.Status == http.StatusTooManyRequests)
+}
+
+// settle runs an instance of a slot. If the target refused requests of it, it runs again until that no longer matters.
+func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Observation {
+	var kind bundle.Refusal
+	for try := 0; ; try++ {
+		o := e.turn(ctx, s, in, try >= aloneFrom)
+		r := e.admission.note(o)
+		doubtful := len(r) > 0 && e.o.Doubtful != nil && !o.Interrupted && e.o.Doubtful(s.instance, o)
+		switch {
+		case !doubtful && try > 0:
+			e.admission.settled(kind, nil)
+			return o
+		case !doubtful:
+			return o
+		}
+		kind = r.first().Refusal()
+		e.admission.count(r)
+		last := s.run.Scenario.Destructive || try == mostTurns || e.gone.Load() || e.admission.hopeless(r)
+		if last || !in.makeWay(ctx, r.first(), try, e.admission.limits()) {
+			o.Refused = &bundle.Unsettled{Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Elsewhere: e.admission.settled(kind, r)}
+			return o
+		}
+		e.o.Target.Memory().Give(o.Size())
+		in = e.instance(s)
+		in.spaced = try+1 >= aloneFrom && e.env.target.Pace().Limits()
+	}
+}
+
+// turn runs an instance of a slot, with nothing beside it or with others.
+func (e *Engine) turn(ctx context.Context, s *slot, in *instance, alone bool) *bundle.Observation {
+	if alone {
+		e.admission.alone.Lock()
+		defer e.admission.alone.Unlock()
+	} else {
+		e.admission.alone.RLock()
+		defer e.admission.alone.RUnlock()
+	}
+	return e.observe(ctx, s, in)
+}
+
+// Admission waits for Done and returns which requests the target refused; nil if it refused none.
+func (e *Engine) Admission() *bundle.Admission {
+	<-e.done
+	a := &e.admission
+	if a.record.Limit.Requests+a.record.Front.Requests == 0 {
+		return nil
+	}
+	a.record.Waited = int64(e.env.target.Pace().Waited())
+	return &a.record
+}
+
+func isRefusal(x bundle.Exchange) bool { return x.Refusal() != "" }
+
+// turnedAway reports whether a request of the iteration may have been refused. What it waits for then says nothing about
+// the target.
+func (it *iteration) turnedAway() bool {
+	return slices.ContainsFunc(it.all(), func(h *handle) bool { return h.x != nil && isRefusal(h.x.Snapshot()) })
+}
+
+// pace waits until so many requests may begin.
+func (e *env) pace(ctx context.Context, requests int) { e.target.Pace().Wait(ctx, requests) }
+
+// makeWay waits after a refusal, as long as the target asks, and slows down the run if the target is known to limit it. It
+// returns false if ctx ends first, or if the wait is too long.
+func (e *env) makeWay(ctx context.Context, x *bundle.Exchange, try int, limits bool) bool {
+	after := x.Response.RetryAfter(time.Now())
+	if after > target.MostWait {
+		return false
+	}
+	if x.Refusal() == bundle.RefusalLimit && (limits || after > 0 || x.Response.Status == http.StatusTooManyRequests) {
+		e.target.Pace().Refused(e.clock.Since(x.Invoked), after)
+	}
+	return sleep(ctx, max(after, bundle.FirstTurn<<try)) == nil
+}
+
+// requestsOf returns about how many requests an iteration of a scenario makes, its clean-up included.
+func requestsOf(s *scenarios.Scenario) int {
+	n := 1
+	s.EachStep(func(st *scenarios.Step) {
+		if _, calls := st.Call(); calls {
+			n++
+		}
+	})
+	return n
+}

@@ -1,0 +1,147 @@
+package target
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+const (
+	// MostWait is the longest time that a target can ask for with Retry-After.
+	MostWait = time.Minute
+	// slowest is the longest interval between two calls.
+	slowest = time.Second / 4
+	// steady is how long an interval stays before it shrinks again.
+	steady = time.Second
+)
+
+// Pace slows down the calls to a target that refuses some because they are too many: from half of the rate at which it
+// began to refuse, the rate grows by a quarter a second while calls wait, and is halved at each refusal. Without a refusal
+// it slows nothing down.
+type Pace struct {
+	turn chan struct{} // holds a token while a call waits: the others wait for that
+
+	mu       sync.Mutex
+	interval time.Duration // between two calls; 0 is no limit
+	next     time.Time     // when the next call may begin
+	changed  time.Time     // when the interval changed
+	second   time.Time     // the second in which calls counts
+	calls    int
+	before   int           // the calls of the second before
+	waited   time.Duration // how long any call waited
+}
+
+func newPace() *Pace { return &Pace{turn: make(chan struct{}, 1)} }
+
+// Wait waits until n calls may begin. It ends with ctx.
+func (p *Pace) Wait(ctx context.Context, n int) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return
+	}
+	for p.early(ctx) {
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch since := now.Sub(p.second); {
+	case since >= 2*time.Second:
+		p.second, p.calls, p.before = now, 0, 0
+	case since >= time.Second:
+		p.second, p.calls, p.before = now, 0, p.calls
+	}
+	p.calls += n
+	p.next = now.Add(time.Duration(n) * p.interval)
+}
+
+// early waits until the next call may begin, as far as that is known; false if it may, or if ctx has ended.
+func (p *Pace) early(ctx context.Context) bool {
+	began := time.Now()
+	p.mu.Lock()
+	left := p.next.Sub(began)
+	if left > 0 && began.Sub(p.changed) >= steady {
+		p.interval -= p.interval / 5
+		p.changed = began
+	}
+	p.mu.Unlock()
+	if left <= 0 {
+		return false
+	}
+	select {
+	case <-time.After(left):
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waited += time.Since(began)
+	return ctx.Err() == nil
+}
+
+// Waited returns the time in which a call waited.
+func (p *Pace) Waited() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waited
+}
+
+// Refused notes that the target refused a call that began so long ago, and asked to wait; 0 if it did not say how long. A
+// call that began before the pace changed says nothing about the new one.
+func (p *Pace) Refused(age, after time.Duration) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := now.Add(min(after, MostWait)); until.After(p.next) {
+		p.next = until
+	}
+	if now.Add(-age).Before(p.changed) {
+		return
+	}
+	p.changed = now
+	if p.interval == 0 {
+		p.interval = time.Second / time.Duration(max(1, p.before, p.calls))
+	}
+	p.interval = min(2*p.interval, slowest)
+}
+
+// Limits reports whether the target is known to limit calls.
+func (p *Pace) Limits() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.interval > 0
+}
+
+// mostAgain is how often the work of a client is done again because requests of it were refused.
+const mostAgain = 4
+
+// again closes the client, and reports whether to do its work again: requests of it were refused as too many, or by
+// something in front of the gateway. It waits before that, as long as the responses ask.
+func (c *client) again(ctx context.Context, try int) bool {
+	_, exchanges := c.rec.Finish(nil)
+	after, refused := time.Duration(0), false
+	for i := range exchanges {
+		x := &exchanges[i]
+		r := x.Response
+		if r == nil || !slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, r.Status) {
+			continue
+		}
+		refused = true
+		after = max(after, r.RetryAfter(time.Now()))
+		if r.Status == http.StatusTooManyRequests {
+			c.target.pace.Refused(c.clock.Since(x.Invoked), after)
+		}
+	}
+	if !refused || try >= mostAgain || after > MostWait {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(max(after, bundle.FirstTurn<<try)):
+	}
+	return ctx.Err() == nil
+}

@@ -1,0 +1,104 @@
+package suites
+
+import (
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/time/rate"
+
+	"assay/fakes/gateway"
+	"assay/fakes/zoo"
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/internal/testkit"
+)
+
+// fronted starts a gateway behind a handler that answers the requests for which refuse returns a status.
+func fronted(t *testing.T, refuse func(r *http.Request) int) *gateway.Gateway {
+	t.Helper()
+	return gatewayWith(t, zoo.Options{Options: gateway.Options{Seams: gateway.Seams{Front: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			status := refuse(r)
+			switch status {
+			case 0:
+				next.ServeHTTP(w, r)
+			case http.StatusTooManyRequests:
+				w.WriteHeader(status)
+			default:
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(status)
+			}
+		})
+	}}}})
+}
+
+// each returns a function that returns a status for each n-th request.
+func each(n int64, status int) func(*http.Request) int {
+	var count atomic.Int64
+	return func(*http.Request) int {
+		if count.Add(1)%n == 0 {
+			return status
+		}
+		return 0
+	}
+}
+
+// limit returns a function that returns 429 for what is above a rate.
+func limit(perSecond rate.Limit, atOnce int) func(*http.Request) int {
+	admitted := rate.NewLimiter(perSecond, atOnce)
+	return func(*http.Request) int {
+		if admitted.Allow() {
+			return 0
+		}
+		return http.StatusTooManyRequests
+	}
+}
+
+// A gateway is not blamed for what refuses its requests before it sees them. A rate limit breaks no rule; what answers in
+// its place is one cause.
+func TestWhatRefusesRequestsIsNotTheGateway(t *testing.T) {
+	const axis = ",axis:connect/json/1.1/identity"
+	for _, c := range []struct {
+		name, selection string
+		refuse          func(*http.Request) int
+		fails           []string
+		limited         bool
+	}{
+		{"a rate limit", "connect.error.*,process.exit.*,process.list.*" + axis, limit(100, 15), nil, true},
+		{"one request in 13 has the page of a proxy", "process.start.*,process.list.*" + axis, each(13, http.StatusBadGateway), []string{"run.front-answers"}, false},
+		{"every Update is unavailable", "process.pty.size" + axis, func(r *http.Request) int {
+			if r.URL.Path == "/process.Process/Update" {
+				return http.StatusServiceUnavailable
+			}
+			return 0
+		}, []string{"process.pty.resize"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := Run(t.Context(), Options{Target: target.Options{URL: fronted(t, c.refuse).URL(), TimeScale: testkit.Slowdown}, Profile: "full", Select: c.selection, Seed: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fails []string
+			for _, v := range out.Verdicts {
+				if v.Conclusion.FailsRun() && v.Scenario != "" || v.Rule == "run.front-answers" {
+					fails = append(fails, v.Rule)
+				}
+			}
+			slices.Sort(fails)
+			if fails = slices.Compact(fails); !slices.Equal(fails, c.fails) {
+				t.Errorf("%v fail, want %v: %+v", fails, c.fails, out.Verdicts)
+			}
+			a := out.Run.Admission
+			if a == nil || c.limited != (a.Limit.Settled > 0 && a.Waited > 0) {
+				t.Errorf("admission %+v", a)
+			}
+			t.Logf("%+v", a)
+			if n := out.Report.Counts[bundle.Inconclusive]; n > 0 {
+				t.Errorf("%d runs are inconclusive", n)
+			}
+		})
+	}
+}
