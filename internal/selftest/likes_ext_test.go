@@ -53,6 +53,9 @@ var envdMay = map[string]string{
 	"process.pty.output-complete": "1 terminal in 20 starts late",
 }
 
+// patience is the time scale of a run that must judge every scenario, even on a busy machine.
+const patience = 2 * testkit.Slowdown
+
 // likes are the gateways of the tests below, each of which runs the whole catalogue. In one turn one of them does, and
 // completely: that exactly its defects are found cannot be told from a part of the catalogue, and that a defect is not a
 // cause may be due to any scenario.
@@ -82,7 +85,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	defer func() { _ = g.Close() }() // it may have crashed, as expected
 	dir := t.TempDir()
 	out, err := suites.Run(t.Context(), suites.Options{
-		Target: target.Options{URL: g.URL(), Token: token, TimeScale: testkit.Slowdown}, Profile: "envd", Destructive: true, Seed: 1, Out: dir,
+		Target: target.Options{URL: g.URL(), Token: token, TimeScale: patience}, Profile: "envd", Destructive: true, Seed: 1, Out: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +155,7 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = g.Close() }()
-			out, err := suites.Run(t.Context(), suites.Options{Target: target.Options{URL: g.URL(), TimeScale: testkit.Slowdown}, Profile: "connect", Seed: 1})
+			out, err := suites.Run(t.Context(), suites.Options{Target: target.Options{URL: g.URL(), TimeScale: patience}, Profile: "connect", Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
