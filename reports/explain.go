@@ -9,7 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// Topic is the subject of Explain: a rule or scenario of the catalogue, or a profile.
+// Topic is the subject of Explain: whatever has an id that a report prints.
 type Topic struct {
 	Catalogue *scenarios.Catalogue
 	Profiles  []*scenarios.Profile
@@ -17,7 +17,7 @@ type Topic struct {
 	ID        string
 }
 
-// UnknownIDError reports an id that is not a rule, scenario or profile.
+// UnknownIDError reports an id that is none of a rule, a scenario, a profile or a feature.
 type UnknownIDError struct {
 	ID   string
 	Near []string // at most five similar ids
@@ -26,15 +26,16 @@ type UnknownIDError struct {
 // Error names the id and similar ones.
 func (e *UnknownIDError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("no rule, scenario or profile %q: see `assay list` and `assay list --profiles`", e.ID)
+		return fmt.Sprintf("no rule, scenario, profile or feature %q: see `assay list` and `assay list --profiles`", e.ID)
 	}
-	return fmt.Sprintf("no rule, scenario or profile %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
+	return fmt.Sprintf("no rule, scenario, profile or feature %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
 }
 
 // Explain describes a rule (sentence, level, source, the failures that it explains, its
-// profiles, scenarios and faults), a scenario (title, rules, needs, axes and script) or
-// a profile (required features, raised and allowed rules). If several share the id, it
-// describes all of them. An unknown id is an *UnknownIDError.
+// profiles, scenarios and faults), a scenario (title, rules, needs, axes and script),
+// a profile (required features, raised and allowed rules), a feature, also as the rule of a
+// profile that requires it, a rule about the whole run, or the rules of a reference such as C118. If several share the
+// id, it describes all of them. An unknown id is an *UnknownIDError.
 func Explain(w io.Writer, topic Topic, s Style) error {
 	c := newCanvas(w, s)
 	r, sc := topic.Catalogue.Rule(topic.ID), topic.Catalogue.Scenario(topic.ID)
@@ -58,10 +59,87 @@ func Explain(w io.Writer, topic Topic, s Style) error {
 			c.explainProfile(topic.Catalogue, p)
 		}
 	}
+	for i := range topic.Catalogue.Rules {
+		if r := topic.Catalogue.Rules[i]; r.Ref != "" && r.Ref == topic.ID {
+			next()
+			c.explainRule(topic, r)
+		}
+	}
+	if f := featureOf(topic); f != nil {
+		next()
+		c.explainFeature(f)
+	}
+	if r := runRule(topic.ID); r != nil {
+		next()
+		c.explainRule(topic, r)
+	}
 	if told == 0 {
 		return &UnknownIDError{topic.ID, near(topic)}
 	}
 	return c.err
+}
+
+// runRules are the rules about a whole run, which no scenario proves.
+var runRules = []scenarios.Rule{
+	{ID: "run.front-answers", Level: "must", Text: "The responses are those of the gateway: nothing in front of it answers in its place, as a proxy does with 502."},
+	{ID: "run.leftovers", Level: "should", Text: "No process of the run is left on the target."},
+	{ID: "run.target-alive", Level: "must", Text: "The target responds until the end of the run."},
+}
+
+func runRule(id string) *scenarios.Rule {
+	if i := slices.IndexFunc(runRules, func(r scenarios.Rule) bool { return r.ID == id }); i >= 0 {
+		return &runRules[i]
+	}
+	return nil
+}
+
+// feature is what scenarios need and profiles require.
+type feature struct {
+	id                  string
+	required, scenarios []string
+}
+
+// featuresOf returns the ids of all features.
+func featuresOf(topic Topic) []string {
+	var ids []string
+	for _, s := range topic.Catalogue.Scenarios {
+		ids = append(ids, s.Needs...)
+	}
+	for _, p := range topic.Profiles {
+		ids = append(ids, p.Require...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// featureOf returns the feature of an id, also as in profile.NAME.FEATURE; nil if there is none.
+func featureOf(topic Topic) *feature {
+	f := &feature{id: topic.ID}
+	if rest, ok := strings.CutPrefix(topic.ID, "profile."); ok {
+		_, f.id, _ = strings.Cut(rest, ".")
+	}
+	if !slices.Contains(featuresOf(topic), f.id) {
+		return nil
+	}
+	for _, p := range topic.Profiles {
+		if slices.Contains(p.Require, f.id) {
+			f.required = append(f.required, p.ID)
+		}
+	}
+	for _, s := range topic.Catalogue.Scenarios {
+		if slices.Contains(s.Needs, f.id) {
+			f.scenarios = append(f.scenarios, s.ID)
+		}
+	}
+	return f
+}
+
+func (c *canvas) explainFeature(f *feature) {
+	c.row(c.paint(bold, cut("feature "+line(f.id), c.n)))
+	c.block(painted{"  ", plain}, "A target has it or not; `assay doctor URL` tells, and shows what it saw.", plain)
+	c.row()
+	c.fact("profiles", line(strings.Join(f.required, ", ")))
+	c.facts("scenarios", f.scenarios)
 }
 
 // factColumns is the width of the names on the left.
@@ -171,6 +249,9 @@ func near(topic Topic) []string {
 	}
 	for _, p := range topic.Profiles {
 		consider(p.ID)
+	}
+	for _, id := range featuresOf(topic) {
+		consider(id)
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
 	var ids []string

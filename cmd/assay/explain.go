@@ -14,7 +14,7 @@ func newExplain(io stdio) *cobra.Command {
 	var own string
 	c := &cobra.Command{
 		Use:   "explain ID",
-		Short: "Explain a rule, a scenario or a profile",
+		Short: "Explain whatever has an id: a rule, a scenario, a profile, a feature",
 		Example: `  # the requirement of a rule, its source, and the scenarios that prove it
   assay explain connect.stream.envelope-complete
 
@@ -23,7 +23,7 @@ func newExplain(io stdio) *cobra.Command {
 
   # the features that a profile requires, the rules that it raises and allows
   assay explain envd`,
-		Args:              exactly(1, "want the id of a rule, of a scenario or of a profile"),
+		Args:              exactly(1, "want the id of a rule, a scenario, a profile or a feature"),
 		ValidArgsFunction: completeTopics,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cat, err := catalogueOf(own, "")
