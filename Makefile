@@ -155,12 +155,13 @@ nightly: ## the long tests, or one part of them: make nightly PART=hostile-load
 	for part in $(or $(PART),$(PARTS)); do .ci/part $$part $(MAKE) nightly-$$part || failed="$$failed $$part"; done; \
 	.ci/part; if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
+BUSY := ^TestNothingRightIsBlamedUnderLoad$$
 nightly-race: debian # what `make test` runs without the race detector
-	ASSAY_NIGHTLY=1 $(GO) test -race -short -timeout 55m -p 2 $(BLACKBOX) $(PURE)
+	ASSAY_NIGHTLY=1 $(GO) test -race -short -timeout 55m -p 2 -skip '$(BUSY)' $(BLACKBOX) $(PURE)
 nightly-selftest: build # a seventh of the faults and variants, with every scenario on all axes
 	bin/assay selftest --full --shard $(DAY)/7
 nightly-busy: # nothing right is blamed on a busy machine
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '^TestNothingRightIsBlamedUnderLoad$$' ./internal/selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(BUSY)' ./internal/selftest
 nightly-scenarios: build # slow and destructive scenarios, and the tests of the units that take long
 	bin/assay conform --slow --destructive --strict
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -timeout 50m -parallel 8 $(UNIT)
