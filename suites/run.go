@@ -343,6 +343,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
 	s.run.DriverLag, s.run.Admission = int64(eng.Lag()), eng.Admission()
+	s.run.Left, s.run.Swept = eng.Left()
 	s.late = eng.Late()
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 		return s.reproduce(ctx, observed, out)

@@ -124,6 +124,6 @@ func TestFaultsOfInputAndControlShowInTheOutput(t *testing.T) {
 		{fault: "stdio-control-c-eaten", query: script("trap 'echo INT; exit 3' INT; echo ready; read x; echo on", "pty", "1"), say: []string{"await ready", input("\x03"), input("\n")}, want: "*on*", right: "*INT*"},
 		{fault: "stdio-input-swapped", query: cat, say: []string{input("a") + input("b"), eof}, want: "out:ba | " + exit0, right: "out:ab | " + exit0},
 		{fault: "stdio-input-short", query: script("wc -c"), say: []string{strings.Repeat(input(strings.Repeat("x", 32<<10)), 32), eof}, want: "out:524288\n | " + exit0, right: "out:1048576\n | " + exit0},
-		{fault: "stdio-input-unread-ends", query: script("exec <&-; sleep 0.3; echo on"), say: []string{strings.Repeat(input(strings.Repeat("x", 32<<10)), 5)}, want: "close 1003", right: "out:on\n | " + exit0},
+		{fault: "stdio-input-unread-ends", query: script("exec <&-; sleep 2; echo on"), say: []string{strings.Repeat(input(strings.Repeat("x", 32<<10)), 5)}, want: "close 1003", right: "out:on\n | " + exit0},
 	})
 }

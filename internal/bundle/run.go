@@ -28,6 +28,9 @@ type Run struct {
 	DriverLag int64 `json:"driver_lag_ns,omitempty"`
 	// Admission says which requests were refused; nil if none was.
 	Admission *Admission `json:"admission,omitempty"`
+	// Left lists the processes of the run that the target listed at its end, and Swept is set if it was asked.
+	Left  []Leftover `json:"left,omitempty"`
+	Swept bool       `json:"swept,omitempty"`
 	// Flags are the given flags of the target, for the replay command. They name files with
 	// secrets, but contain none.
 	Flags []string `json:"flags,omitempty"`
@@ -46,6 +49,13 @@ type Run struct {
 	// without one.
 	KnownFile string `json:"known_file,omitempty"`
 	KnownText string `json:"known_text,omitempty"`
+}
+
+// Leftover is a process that a run has started and could not end.
+type Leftover struct {
+	PID     uint32 `json:"pid"`
+	Mark    string `json:"mark"`    // run, scenario, axes and exchange
+	Cleanup string `json:"cleanup"` // the response to the last kill
 }
 
 // Planned is one planned scenario on one set of axes.

@@ -259,7 +259,7 @@ func stillListed(left []*bundle.Process) {
 // may be about to exit by itself.
 const failedGrace = 10
 
-// sweep ends processes of this run whose pids are unknown, by the mark in their
+// sweep ends processes of this run whose pids are unknown or whose clean-up failed, by the mark in their
 // environment, if there may be any. It is called while no scenario runs.
 func (e *Engine) sweep(ctx context.Context) {
 	if !e.lost.Swap(false) || e.gone.Load() || !e.env.has("process.list") {
@@ -267,14 +267,65 @@ func (e *Engine) sweep(ctx context.Context) {
 	}
 	ctx, cancel := e.env.aside(ctx, e.env.cleanupBound(), afterInterrupt/2)
 	defer cancel()
+	e.endOurs(ctx)
+}
+
+// lastSweep bounds the search for what the run left behind, before the time scale; after an interrupt nothing extends it.
+const lastSweep = 5 * time.Second
+
+// leaveNothing ends every process of this run that the target still lists, after all scenarios. It has time of its own:
+// an interrupt, and the end of the budget, have cut the clean-up before.
+func (e *Engine) leaveNothing(ctx context.Context) {
+	if !e.ran.Load() || e.gone.Load() || !e.env.has("process.list") {
+		return
+	}
+	bound := e.env.scaled(lastSweep)
+	if ctx.Err() != nil {
+		bound = min(bound, lastSweep)
+	}
+	if e.env.stalls.established(kindCall) {
+		bound = min(bound, e.env.cleanupBound()) // the target does not respond
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
+	defer cancel()
+	for same := 0; ; same++ { // looks that found as many as the one before
+		left, ok := e.endOurs(ctx)
+		if !ok {
+			return
+		}
+		if len(left) < len(e.left) {
+			same = 0
+		}
+		e.left, e.swept = left, true
+		if len(left) == 0 || same > failedGrace || sleep(ctx, e.env.poll()) != nil {
+			break
+		}
+	}
+	for _, l := range e.left {
+		e.o.Log.Warn("a process of this run could not be ended", "pid", l.PID, "mark", l.Mark, "cleanup", l.Cleanup)
+	}
+}
+
+// endOurs ends the processes of this run that the target lists, and returns them. false means that it did not list any.
+func (e *Engine) endOurs(ctx context.Context) ([]bundle.Leftover, bool) {
 	in := e.env.housekeeper(opCleanup)
 	rec := e.env.target.NewRecorder(e.env.clock)
 	defer rec.Finish(nil)
-	list, _ := in.listed(ctx, rec, opCleanup)
+	list, ok := in.listed(ctx, rec, opCleanup)
+	var left []bundle.Leftover
 	for _, p := range list {
 		if strings.HasPrefix(p.mark, e.env.run.ID+"/") {
-			e.o.Log.Warn("a process of this run was left behind", "pid", p.pid, "mark", p.mark,
-				"cleanup", in.kill(ctx, rec, p.pid, ""))
+			l := bundle.Leftover{PID: p.pid, Mark: p.mark, Cleanup: in.kill(ctx, rec, p.pid, "")}
+			e.o.Log.Debug("a process of this run was left behind", "pid", l.PID, "mark", l.Mark, "cleanup", l.Cleanup)
+			left = append(left, l)
 		}
 	}
+	return left, ok
+}
+
+// Left waits for Done and returns the processes of the run that the target listed at the end although they were killed. false
+// means that the target was not asked, or did not say.
+func (e *Engine) Left() (left []bundle.Leftover, known bool) {
+	<-e.done
+	return e.left, e.swept
 }

@@ -94,6 +94,8 @@ type Engine struct {
 	lag     time.Duration // the maximum of the run
 
 	admission admission
+	left      []bundle.Leftover // set before done is closed
+	swept     bool              // left is known
 
 	gone atomic.Bool // the target has died
 	lost atomic.Bool // a process may run whose pid is unknown
@@ -201,8 +203,7 @@ func (e *Engine) run(ctx context.Context) {
 		e.runOne(ctx, s)
 		e.sweep(ctx)
 	}
-	e.lost.Store(e.ran.Load()) // a last sweep in any case
-	e.sweep(ctx)
+	e.leaveNothing(ctx)
 }
 
 // runShared runs slots on the worker pool, in the order of a queue. Each worker has another one

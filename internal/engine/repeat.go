@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -208,7 +209,8 @@ func (r *repeater) put(out *result) {
 	case out.Defect != "":
 		r.stop = "one of them showed a defect of Assay"
 	}
-	if out.lost {
+	failed := func(p bundle.Process) bool { return strings.HasPrefix(p.Cleanup, cleanupFailed) }
+	if out.lost || slices.ContainsFunc(out.Processes, failed) {
 		r.in.lost.Store(true)
 	}
 }

@@ -84,7 +84,7 @@ func TestAProcessLeftByATryAloneIsNamed(t *testing.T) {
 	alone, first := observation(), observation()
 	alone.Iterations[0].Processes = []bundle.Process{{Name: "p", PID: 7, Cleanup: "failed: no answer"}}
 	first.Confirm = &bundle.Confirmation{Alone: alone, Tries: 1}
-	if v, ok := (&Judge{}).leftovers([]*bundle.Observation{nil, first}); !ok || !strings.Contains(v.Message, "pid 7 (p of ") {
+	if v, ok := (&Judge{}).leftovers(nil, []*bundle.Observation{nil, first}); !ok || !strings.Contains(v.Message, "pid 7 (p of ") {
 		t.Errorf("%v: %+v", ok, v)
 	}
 }

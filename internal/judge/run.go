@@ -44,7 +44,7 @@ func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict
 	if v, ok := fronted(run); ok {
 		verdicts = append(verdicts, v)
 	}
-	if v, ok := j.leftovers(obs); ok {
+	if v, ok := j.leftovers(run, obs); ok {
 		verdicts = append(verdicts, v)
 	}
 	if v, ok := j.monotone(obs); ok {
@@ -164,9 +164,16 @@ func fronted(run *bundle.Run) (bundle.Verdict, bool) {
 }
 
 // leftovers lists the processes whose clean-up failed, because they affect the next run on the
-// target. The judge cannot tell whose fault they are, so the verdict is an advisory.
-func (j *Judge) leftovers(obs []*bundle.Observation) (bundle.Verdict, bool) {
+// target. What the target lists at the end of the run counts; without that, what failed while it ran. The judge cannot tell whose
+// fault they are, so the verdict is an advisory.
+func (j *Judge) leftovers(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
 	var left []string
+	if run != nil && run.Swept {
+		obs = nil
+		for _, l := range run.Left {
+			left = append(left, fmt.Sprintf("pid %d (%s: %s)", l.PID, phrase.Clip(l.Mark), phrase.Clip(l.Cleanup)))
+		}
+	}
 	for _, o := range obs {
 		if o != nil && o.Confirm != nil {
 			obs = append(obs[:len(obs):len(obs)], o.Confirm.Alone)

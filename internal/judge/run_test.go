@@ -97,6 +97,17 @@ func TestLeftovers(t *testing.T) {
 		t.Fatalf("got %+v", vs)
 	}
 	wantVerdict(t, vs[0], bundle.Advisory, "1 process was left on the target: pid 42 (p of area.one: failed: HTTP 500)")
+	run := testRun()
+	run.Swept = true
+	if vs := (&Judge{}).Run(run, []*bundle.Observation{o}); len(vs) != 0 {
+		t.Errorf("the last look found nothing, got %+v", vs)
+	}
+	run.Left = []bundle.Leftover{{PID: 7, Mark: "run1/area.one", Cleanup: "killed"}}
+	vs = (&Judge{}).Run(run, []*bundle.Observation{o})
+	if len(vs) != 1 {
+		t.Fatalf("got %+v", vs)
+	}
+	wantVerdict(t, vs[0], bundle.Advisory, "1 process was left on the target: pid 7 (run1/area.one: killed)")
 }
 
 func TestCountersAreMonotoneOverTheRun(t *testing.T) {
