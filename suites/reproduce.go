@@ -111,7 +111,7 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
 	all := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile, Slow: s.opts.Slow, Log: s.opts.Log,
-		Hurry: s.late,
+		Hurry: s.late, Turn: engine.LastTurn + 1,
 	}, instances).Observations()
 	s.release(all)
 	return all

@@ -181,6 +181,7 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 		}
 		e.o.Target.Memory().Give(o.Size())
 		in = e.instance(s)
+		in.turn = try + 1
 		in.spaced = try+1 >= aloneFrom && e.env.target.Pace().Limits()
 	}
 }

@@ -105,7 +105,16 @@ func (it *iteration) name() string {
 		}
 		return r
 	}, it.in.run.ID+"-"+it.in.s.ID)
-	return dirPrefix + clean + fmt.Sprintf("-%04x-", h.Sum32()&0xffff) + strconv.Itoa(it.index)
+	return dirPrefix + clean + fmt.Sprintf("-%04x-", h.Sum32()&0xffff) + it.number()
+}
+
+// number returns the number of the iteration in names. It is another one each time the scenario is repeated: what an earlier
+// run of it left behind may still use the names of that.
+func (it *iteration) number() string {
+	if it.in.turn == 0 {
+		return strconv.Itoa(it.index)
+	}
+	return fmt.Sprintf("%d-turn-%d", it.index, it.in.turn)
 }
 
 // dir returns the absolute path of the iteration's directory, which no one has made yet.

@@ -9,6 +9,9 @@ import (
 	"assay/internal/bundle"
 )
 
+// LastTurn is the turn of the last try of a run.
+const LastTurn = firstAlone + mostTries
+
 // mostTries is how often a suspicion is tried alone at most. One that shows in every second try is then missed in 3 of
 // 100 runs; a scenario that repeats its steps tries that often as many times.
 const mostTries = 5
@@ -88,7 +91,7 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 		ctx = bounded
 	}
 	for c.Tries < mostTries && ctx.Err() == nil {
-		alone := e.alone(ctx, s.slot)
+		alone := e.alone(ctx, s.slot, firstAlone+c.Tries)
 		if alone.Interrupted {
 			e.o.Target.Memory().Give(alone.Size())
 			break
@@ -121,10 +124,13 @@ func cutBy(ctx context.Context) string {
 	return "the run was interrupted"
 }
 
+// firstAlone is the turn of the first try alone, after those of refused requests.
+const firstAlone = mostTurns + 1
+
 // alone runs the instance of a slot with nothing beside it, and with an environment of its own.
-func (e *Engine) alone(ctx context.Context, s *slot) *bundle.Observation {
+func (e *Engine) alone(ctx context.Context, s *slot, turn int) *bundle.Observation {
 	own := e.o
-	own.Hurry, own.LateBudget = false, 0
+	own.Hurry, own.LateBudget, own.Turn = false, 0, turn
 	env := newEnv(own)
 	defer env.noteInterrupt(ctx)()
 	in := newInstance(env, s.run)

@@ -43,6 +43,8 @@ type Options struct {
 	// Repeat runs every instance that many times, as iterations of one observation; 0
 	// is 1.
 	Repeat int
+	// Turn is above 0 for a run that repeats scenarios of another one: it makes the names of their files and processes differ.
+	Turn int
 	// Budget is the time after Start in which instances may run. Then running ones are
 	// stopped and cleaned up as after an interrupt, and the others are skipped. 0 is no limit.
 	Budget time.Duration

@@ -28,6 +28,7 @@ type env struct {
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
+	turn     int // of its instances
 	// lateUntil ends the time for instances that wait in vain; zero is no end.
 	lateUntil time.Time
 	// interrupted is when the run was interrupted or its budget ended; nil if it was not.
@@ -45,6 +46,7 @@ func newEnv(o Options) *env {
 		files:    filesDir,
 		plainest: o.Target.Way(),
 		log:      o.Log,
+		turn:     o.Turn,
 		large:    semaphore.NewWeighted(mostGenerated),
 	}
 	e.fuse.known = o.Hurry

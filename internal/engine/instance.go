@@ -29,6 +29,7 @@ type instance struct {
 	calls    bool                         // it starts no process
 	canary   bool                         // other scenarios wait for its outcome
 	requests int                          // about how many one iteration makes
+	turn     int                          // another one for each repeat of the scenario in a run
 	spaced   bool                         // each of them waits for the pace of the target, and not all together
 
 	unscraped atomic.Bool // a scrape had no response
@@ -41,7 +42,7 @@ type instance struct {
 
 func newInstance(e *env, i scenarios.Instance) *instance {
 	s := i.Scenario
-	in := &instance{env: e, target: e.target, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, calls: !startsSomething(s), requests: requestsOf(s)}
+	in := &instance{env: e, target: e.target, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, calls: !startsSomething(s), requests: requestsOf(s), turn: e.turn}
 	in.deadline = s.Deadline.Deadline(e.cal)
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)

@@ -63,7 +63,7 @@ func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios
 // permutation, the iteration and the name of the start, by which the process is found in a list.
 func (it *iteration) stdioMark(name string) string {
 	a := it.in.axes
-	return fmt.Sprintf("%s/%s-%s-%s/%d/%s", it.in.mark(), a.Protocol, a.Codec, a.HTTP, it.index, name)
+	return fmt.Sprintf("%s/%s-%s-%s/%s/%s", it.in.mark(), a.Protocol, a.Codec, a.HTTP, it.number(), name)
 }
 
 // stdioQuery returns the query of the handshake: the command and its arguments, the terminal,

@@ -163,12 +163,12 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 
 // create makes the bucket and the stream of the run. Those of a bus elsewhere stay on its disk for some time.
 func (h *hall) create(ctx context.Context, keep time.Duration) error {
-	ctx, stop := context.WithTimeout(ctx, callWithin)
-	defer stop()
-	storage := jetstream.FileStorage
-	if h.embedded != nil {
-		storage, keep = jetstream.MemoryStorage, 0
+	storage, limit := jetstream.FileStorage, callWithin
+	if h.embedded != nil { // what it needs more time for is this machine
+		storage, keep, limit = jetstream.MemoryStorage, 0, 6*callWithin
 	}
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
 	var err error
 	h.kv, err = h.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: h.names.bucket(), Storage: storage, TTL: keep})
 	if errors.Is(err, jetstream.ErrBucketExists) {

@@ -99,7 +99,9 @@ func (i *Injector) During(ctx context.Context, window int, length time.Duration,
 	f.FromMS = time.Since(begun).Milliseconds()
 	i.inject(ctx, c, kind, min(length/6, longest), &f)
 	f.ToMS = time.Since(begun).Milliseconds()
-	f.RecoveredMS, f.Why = p.recovered(ctx)
+	if f.Why == "" {
+		f.RecoveredMS, f.Why = p.recovered(ctx)
+	}
 	return []bundle.SoakInjection{f}, c.Ledger
 }
 
@@ -143,7 +145,7 @@ func (i *Injector) pause(ctx context.Context, c *client.Client, f *bundle.SoakIn
 		Pause: &load.Pause{At: pauseAfter, For: pauseFor},
 	})
 	if r == nil {
-		f.Lost, f.Example = paused, err.Error()
+		f.Why = "the clients of the pause did not run: " + err.Error()
 		return
 	}
 	c.Ledger = load.Sum(c.Ledger, r.Ledger)
