@@ -153,6 +153,8 @@ type Conn struct {
 	Dialed    Stamp  `json:"dialed"`
 	Connected *Stamp `json:"connected,omitempty"`
 	DialError string `json:"dial_error,omitempty"`
+	// DialTimeout is set with DialError if nobody refused the connection: the time was over, or Assay gave up.
+	DialTimeout bool `json:"dial_timeout,omitempty"`
 
 	// Writes and Reads are the chunk tables of Sent and Received.
 	Writes   []Chunk `json:"writes,omitempty"`

@@ -284,7 +284,7 @@ func (e *Engine) leaveNothing(ctx context.Context) {
 		bound = min(bound, lastSweep)
 	}
 	if e.env.stalls.established(kindCall) {
-		bound = min(bound, e.env.cleanupBound()) // the target does not respond
+		bound = min(bound, lastSweep/2) // the target does not respond
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()

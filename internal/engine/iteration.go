@@ -56,7 +56,7 @@ type result struct {
 	late        bool // that wait took as long as a stalled stream takes
 	overdue     bool // it took as long as the usual deadline
 	interrupted bool
-	refused     bool // a connection could not be opened
+	refused     bool // a connection was refused; that it could not be opened in time does not count
 	unread      bool // a response was not read to its end
 	lost        bool // a process may run whose pid is unknown
 }
@@ -122,7 +122,8 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	out.Processes = it.processes(out.Exchanges)
 	out.lost = startLost(out.Exchanges)
 	for i := range out.Conns {
-		out.refused = out.refused || out.Conns[i].DialError != ""
+		c := &out.Conns[i]
+		out.refused = out.refused || c.DialError != "" && !c.DialTimeout
 	}
 	it.cleanup(ctx, &out.Iteration)
 	it.removeFiles(ctx, &out.Iteration)

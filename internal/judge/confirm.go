@@ -17,7 +17,7 @@ var (
 	// notYet are the symptoms of what a response does not have: it may not have come yet.
 	notYet = []bundle.Symptom{
 		bundle.SymptomNoStart, bundle.SymptomNoEnd, bundle.SymptomNoEndStream, bundle.SymptomOutputMissing, bundle.SymptomOutputShort,
-		bundle.SymptomNoDeadline, bundle.SymptomTime, bundle.SymptomOther,
+		bundle.SymptomNoDeadline, bundle.SymptomTime, bundle.SymptomConnection, bundle.SymptomOther,
 	}
 	// unfinished are the outcomes of an exchange whose rest did not come in time.
 	unfinished = []bundle.Outcome{bundle.OutcomeNoConnect, bundle.OutcomeNoAnswer, bundle.OutcomeStalled}

@@ -165,11 +165,12 @@ func fronted(run *bundle.Run) (bundle.Verdict, bool) {
 
 // leftovers lists the processes whose clean-up failed, because they affect the next run on the
 // target. What the target lists at the end of the run counts; without that, what failed while it ran. The judge cannot tell whose
-// fault they are, so the verdict is an advisory.
+// fault they are, so the verdict is an advisory; it is inconclusive where the target only did not respond.
 func (j *Judge) leftovers(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
 	var left []string
+	known := false // at least one of them is there
 	if run != nil && run.Swept {
-		obs = nil
+		obs, known = nil, true
 		for _, l := range run.Left {
 			left = append(left, fmt.Sprintf("pid %d (%s: %s)", l.PID, phrase.Clip(l.Mark), phrase.Clip(l.Cleanup)))
 		}
@@ -185,7 +186,8 @@ func (j *Judge) leftovers(run *bundle.Run, obs []*bundle.Observation) (bundle.Ve
 		}
 		for i := range o.Iterations {
 			for _, p := range o.Iterations[i].Processes {
-				if strings.HasPrefix(p.Cleanup, "failed") {
+				if why, failed := strings.CutPrefix(p.Cleanup, "failed: "); failed {
+					known = known || !slices.ContainsFunc(unfinished, func(o bundle.Outcome) bool { return strings.HasPrefix(why, string(o)) })
 					left = append(left, fmt.Sprintf("pid %d (%s of %s: %s)", p.PID, p.Name, o.Scenario, phrase.Clip(p.Cleanup)))
 				}
 			}
@@ -203,10 +205,15 @@ func (j *Judge) leftovers(run *bundle.Run, obs []*bundle.Observation) (bundle.Ve
 	if n == 1 {
 		verb = "process was"
 	}
-	return bundle.Verdict{
+	v := bundle.Verdict{
 		Rule: ruleLeftovers, Level: levelShould, Conclusion: bundle.Advisory,
 		Message: fmt.Sprintf("%d %s left on the target: %s", n, verb, strings.Join(left, ", ")),
-	}, true
+	}
+	if !known {
+		v.Conclusion = bundle.Inconclusive
+		v.Message = "the target did not respond to tell whether " + v.Message
+	}
+	return v, true
 }
 
 // reading is one readable scrape.

@@ -97,6 +97,12 @@ func TestLeftovers(t *testing.T) {
 		t.Fatalf("got %+v", vs)
 	}
 	wantVerdict(t, vs[0], bundle.Advisory, "1 process was left on the target: pid 42 (p of area.one: failed: HTTP 500)")
+	o.Iterations[0].Processes[0].Cleanup = "failed: no-answer nothing came"
+	vs = (&Judge{}).Run(testRun(), []*bundle.Observation{o})
+	if len(vs) != 1 {
+		t.Fatalf("got %+v", vs)
+	}
+	wantVerdict(t, vs[0], bundle.Inconclusive, "the target did not respond to tell whether 1 process was left on the target: pid 42 (p of area.one: failed: no-answer nothing came)")
 	run := testRun()
 	run.Swept = true
 	if vs := (&Judge{}).Run(run, []*bundle.Observation{o}); len(vs) != 0 {

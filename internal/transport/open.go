@@ -39,6 +39,8 @@ func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Co
 	c := newConn(rec, name, addr)
 	nc, err := dial(ctx, addr, o)
 	if err != nil {
+		var timed net.Error
+		c.meta.DialTimeout = ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.As(err, &timed) && timed.Timeout()
 		err = rec.redact.failure(err)
 		c.meta.HTTP = cmp.Or(o.HTTP, HTTP1)
 		c.meta.DialError = err.Error()
