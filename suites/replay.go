@@ -29,7 +29,7 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 		clear(s.verdicts)
 		eng := engine.Start(ctx, engine.Options{
 			Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
-			Destructive: true, Slow: true, Log: o.Log,
+			Destructive: true, Slow: true, Log: o.Log, Doubtful: s.doubtful,
 		}, s.instances)
 		<-eng.Done()
 		for _, i := range s.instances {
@@ -39,6 +39,7 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 			}
 		}
 		s.run.Interrupted = ctx.Err() != nil
+		eng.Into(s.run)
 		s.release(eng.Observations())
 		next, err := s.conclude(observations(eng, s.instances))
 		if err != nil {

@@ -342,8 +342,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	s.took = time.Since(began)
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
-	s.run.DriverLag, s.run.Admission = int64(eng.Lag()), eng.Admission()
-	s.run.Left, s.run.Swept = eng.Left()
+	eng.Into(s.run)
 	s.late = eng.Late()
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 		return s.reproduce(ctx, observed, out)
@@ -405,9 +404,7 @@ func (s *session) suspicions(i scenarios.Instance, o *bundle.Observation) []stri
 
 // doubtful reports whether an observation proves less than its scenario wants.
 func (s *session) doubtful(i scenarios.Instance, o *bundle.Observation) bool {
-	return slices.ContainsFunc(s.judge.Scenario(i.Scenario, s.run, o), func(v bundle.Verdict) bool {
-		return v.Conclusion.FailsRun() || v.Conclusion == bundle.Inconclusive || v.Conclusion == bundle.Advisory
-	})
+	return judge.Doubtful(s.judge.Scenario(i.Scenario, s.run, o))
 }
 
 // verdictsOf judges an observation once.

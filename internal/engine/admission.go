@@ -198,15 +198,15 @@ func (e *Engine) turn(ctx context.Context, s *slot, in *instance, alone bool) *b
 	return e.observe(ctx, s, in)
 }
 
-// Admission waits for Done and returns which requests the target refused; nil if it refused none.
-func (e *Engine) Admission() *bundle.Admission {
-	<-e.done
-	a := &e.admission
-	if a.record.Limit.Requests+a.record.Front.Requests == 0 {
-		return nil
+// Into waits for Done and writes into a run what the engine knows about all of it.
+func (e *Engine) Into(run *bundle.Run) {
+	run.DriverLag = int64(e.Lag())
+	run.Left, run.Swept = e.left, e.swept
+	run.Admission = nil
+	if a := &e.admission.record; a.Limit.Requests+a.Front.Requests > 0 {
+		a.Waited = int64(e.env.target.Pace().Waited())
+		run.Admission = a
 	}
-	a.record.Waited = int64(e.env.target.Pace().Waited())
-	return &a.record
 }
 
 func isRefusal(x bundle.Exchange) bool { return x.Refusal() != "" }

@@ -322,10 +322,3 @@ func (e *Engine) endOurs(ctx context.Context) ([]bundle.Leftover, bool) {
 	}
 	return left, ok
 }
-
-// Left waits for Done and returns the processes of the run that the target listed at the end although they were killed. false
-// means that the target was not asked, or did not say.
-func (e *Engine) Left() (left []bundle.Leftover, known bool) {
-	<-e.done
-	return e.left, e.swept
-}

@@ -86,3 +86,10 @@ func Suspicions(verdicts []bundle.Verdict) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// Doubtful reports whether verdicts say less than that every rule holds that applies.
+func Doubtful(verdicts []bundle.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool {
+		return v.Conclusion.FailsRun() || v.Conclusion == bundle.Inconclusive || v.Conclusion == bundle.Advisory
+	})
+}

@@ -57,6 +57,7 @@ type gateway struct {
 	clock  *transport.Clock
 	run    *bundle.Run
 	took   map[scenarios.Instance]time.Duration // duration of each instance
+	right  bool                                 // it has no fault
 }
 
 // fake is a gateway that listens.
@@ -74,7 +75,7 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run, job
 	if secured(fo.Faults) {
 		fo.Token = token
 	}
-	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}}
+	g = &gateway{t: t, right: len(fo.Faults) == 0, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}}
 	if g.fake, err = zoo.Start(ctx, fo); err != nil {
 		return nil, err
 	}
@@ -116,6 +117,9 @@ func (g *gateway) close() {
 	}
 }
 
+// confirmBudget bounds the second look of a gateway without faults.
+const confirmBudget = 10 * time.Second
+
 // exercise runs instances and passes each verdict to see, one call at a time, the verdicts of the
 // run last. It stops when see returns true.
 func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, see func(key, bundle.Verdict) (enough bool)) error {
@@ -123,8 +127,11 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 	defer stop()
 	j := &judge.Judge{Rules: g.t.catalogue, Profile: g.t.profile}
 	enough := false
-	eng := engine.Start(inner, engine.Options{
+	o := engine.Options{
 		Target: g.target, Run: g.run, Clock: g.clock, Profile: g.t.profile, // no Log: what a broken gateway does to its processes is no news
+		Doubtful: func(i scenarios.Instance, o *bundle.Observation) bool {
+			return judge.Doubtful(j.Scenario(i.Scenario, g.run, o))
+		},
 		OnDone: func(i scenarios.Instance, o *bundle.Observation) {
 			g.took[i] = time.Duration(o.Ended.T - o.Started.T)
 			for _, v := range j.Scenario(i.Scenario, g.run, o) {
@@ -134,8 +141,16 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 				stop()
 			}
 		},
-	}, instances)
+	}
+	if g.right { // what did not come is looked for again, as in a run of a user; a fault is seen at the first look
+		o.ConfirmBudget = confirmBudget
+		o.Suspicions = func(i scenarios.Instance, o *bundle.Observation) []string {
+			return judge.Suspicions(j.Scenario(i.Scenario, g.run, o))
+		}
+	}
+	eng := engine.Start(inner, o, instances)
 	<-eng.Done()
+	eng.Into(g.run)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
