@@ -3,10 +3,9 @@ package suites
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
-
-	"golang.org/x/time/rate"
 
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
@@ -34,25 +33,14 @@ func fronted(t *testing.T, refuse func(r *http.Request) int) *gateway.Gateway {
 	}}}})
 }
 
-// each returns a function that returns a status for each n-th request.
-func each(n int64, status int) func(*http.Request) int {
-	var count atomic.Int64
-	return func(*http.Request) int {
-		if count.Add(1)%n == 0 {
+// once returns a function that returns a status for the first request of a scenario.
+func once(scenario string, status int) func(*http.Request) int {
+	var done atomic.Bool
+	return func(r *http.Request) int {
+		if strings.Contains(r.UserAgent(), "("+scenario+";") && !done.Swap(true) {
 			return status
 		}
 		return 0
-	}
-}
-
-// limit returns a function that returns 429 for what is above a rate.
-func limit(perSecond rate.Limit, atOnce int) func(*http.Request) int {
-	admitted := rate.NewLimiter(perSecond, atOnce)
-	return func(*http.Request) int {
-		if admitted.Allow() {
-			return 0
-		}
-		return http.StatusTooManyRequests
 	}
 }
 
@@ -66,8 +54,8 @@ func TestWhatRefusesRequestsIsNotTheGateway(t *testing.T) {
 		fails           []string
 		limited         bool
 	}{
-		{"a rate limit", "connect.error.*,process.exit.*,process.list.*" + axis, limit(100, 15), nil, true},
-		{"one request in 13 has the page of a proxy", "process.start.*,process.list.*" + axis, each(13, http.StatusBadGateway), []string{"run.front-answers"}, false},
+		{"one request too many", "process.list.*" + axis, once("process.list.running", http.StatusTooManyRequests), nil, true},
+		{"one request has the page of a proxy", "process.list.*" + axis, once("process.list.running", http.StatusBadGateway), []string{"run.front-answers"}, false},
 		{"every Update is unavailable", "process.pty.size" + axis, func(r *http.Request) int {
 			if r.URL.Path == "/process.Process/Update" {
 				return http.StatusServiceUnavailable
@@ -92,7 +80,7 @@ func TestWhatRefusesRequestsIsNotTheGateway(t *testing.T) {
 				t.Errorf("%v fail, want %v: %+v", fails, c.fails, out.Verdicts)
 			}
 			a := out.Run.Admission
-			if a == nil || c.limited != (a.Limit.Settled > 0 && a.Waited > 0) {
+			if a == nil || c.limited != (a.Limit.Settled > 0) {
 				t.Errorf("admission %+v", a)
 			}
 			t.Logf("%+v", a)
