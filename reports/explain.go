@@ -59,8 +59,8 @@ func Explain(w io.Writer, topic Topic, s Style) error {
 			c.explainProfile(topic.Catalogue, p)
 		}
 	}
-	for i := range topic.Catalogue.Rules {
-		if r := topic.Catalogue.Rules[i]; r.Ref != "" && r.Ref == topic.ID {
+	for _, r := range topic.Catalogue.Rules {
+		if r.Ref != "" && r.Ref == topic.ID {
 			next()
 			c.explainRule(topic, r)
 		}

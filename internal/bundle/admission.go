@@ -51,9 +51,6 @@ func (r *Response) RetryAfter(now time.Time) time.Duration {
 	return 0
 }
 
-// FirstTurn is the wait before a refused request is repeated, if the response names none. Each further one is twice as long.
-const FirstTurn = 100 * time.Millisecond
-
 // Admission says which requests of a run were refused before the gateway looked at them.
 type Admission struct {
 	Requests int64   `json:"requests"` // of all scenarios

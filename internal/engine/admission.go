@@ -67,6 +67,9 @@ func (r refusals) first() *bundle.Exchange {
 	return slices.MinFunc(r, func(a, b *bundle.Exchange) int { return cmp.Compare(clarity(a), clarity(b)) })
 }
 
+// ownAnswer is the clarity of a response with an error of the protocol, which may be the gateway's own.
+const ownAnswer = 2
+
 func clarity(x *bundle.Exchange) int {
 	switch {
 	case x.Refusal() == bundle.RefusalFront:
@@ -74,7 +77,7 @@ func clarity(x *bundle.Exchange) int {
 	case x.Response.Status == http.StatusTooManyRequests && x.Error == nil:
 		return 1
 	}
-	return 2
+	return ownAnswer
 }
 
 // note counts the requests of an observation, and returns those that may have been refused; nil for none.
@@ -164,12 +167,12 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 	for try := 0; ; try++ {
 		o := e.turn(ctx, s, in, try >= aloneFrom)
 		r := e.admission.note(o)
-		doubtful := len(r) > 0 && e.o.Doubtful != nil && !o.Interrupted && e.o.Doubtful(s.instance, o)
+		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
 		switch {
-		case !doubtful && try > 0:
-			e.admission.settled(kind, nil)
+		case o.Interrupted, !doubtful && try == 0:
 			return o
 		case !doubtful:
+			e.admission.settled(kind, nil)
 			return o
 		}
 		kind = r.first().Refusal()
@@ -224,13 +227,10 @@ func (e *env) pace(ctx context.Context, requests int) { e.target.Pace().Wait(ctx
 // returns false if ctx ends first, or if the wait is too long.
 func (e *env) makeWay(ctx context.Context, x *bundle.Exchange, try int, limits bool) bool {
 	after := x.Response.RetryAfter(time.Now())
-	if after > target.MostWait {
-		return false
-	}
 	if x.Refusal() == bundle.RefusalLimit && (limits || after > 0 || x.Response.Status == http.StatusTooManyRequests) {
 		e.target.Pace().Refused(e.clock.Since(x.Invoked), after)
 	}
-	return sleep(ctx, max(after, bundle.FirstTurn<<try)) == nil
+	return target.GiveWay(ctx, after, try)
 }
 
 // requestsOf returns about how many requests an iteration of a scenario makes, its clean-up included.

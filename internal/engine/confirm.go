@@ -10,7 +10,7 @@ import (
 )
 
 // LastTurn is the turn of the last try of a run.
-const LastTurn = firstAlone + mostTries
+const LastTurn = firstAlone + mostTries + mostTurns
 
 // mostTries is how often a suspicion is tried alone at most. One that shows in every second try is then missed in 3 of
 // 100 runs; a scenario that repeats its steps tries that often as many times.
@@ -90,11 +90,19 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 		defer cancel()
 		ctx = bounded
 	}
+	refused := 0
 	for c.Tries < mostTries && ctx.Err() == nil {
-		alone := e.alone(ctx, s.slot, firstAlone+c.Tries)
+		alone := e.alone(ctx, s.slot, firstAlone+c.Tries+refused)
 		if alone.Interrupted {
 			e.o.Target.Memory().Give(alone.Size())
 			break
+		}
+		if r := e.admission.note(alone); len(r) > 0 && clarity(r.first()) < ownAnswer {
+			e.o.Target.Memory().Give(alone.Size())
+			if refused++; refused > mostTurns || !e.env.makeWay(ctx, r.first(), refused, e.admission.limits()) {
+				break
+			}
+			continue // it says nothing about the suspicion
 		}
 		if c.Alone != nil {
 			e.o.Target.Memory().Give(c.Alone.Size())
@@ -108,7 +116,11 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 			return
 		}
 	}
-	if c.Alone == nil {
+	switch {
+	case c.Alone != nil:
+	case refused > 0 && ctx.Err() == nil:
+		c.Untried = "its requests were refused"
+	default:
 		c.Untried = cutBy(ctx)
 	}
 }

@@ -8,7 +8,8 @@
 // another.
 //
 // The engine never decides whether an answer is right. It asks the judge one question:
-// which interleaving an iteration of a race showed, to know when to stop. Package
+// which interleaving an iteration of a race showed, to know when to stop. Its options have
+// the questions whether an observation is worth a second look, which the caller answers. Package
 // internal/transport sends and decodes bytes; internal/target describes the target.
 // Nothing here knows the fakes.
 package engine

@@ -83,10 +83,8 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	if errors.Is(err, errExpired) && it.early(&w, time.Duration(end.T-began.T)) {
 		it.cutShort()
 	}
-	if errors.Is(err, errExpired) && !w.optional {
-		if !it.turnedAway() {
-			it.in.stalls.put(kindOf(&w), it.in)
-		}
+	if errors.Is(err, errExpired) && !w.optional && !it.turnedAway() {
+		it.in.stalls.put(kindOf(&w), it.in)
 	}
 	if over && w.endIsEnough {
 		err = nil

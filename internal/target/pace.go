@@ -3,16 +3,15 @@ package target
 import (
 	"context"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
-
-	"assay/internal/bundle"
 )
 
 const (
-	// MostWait is the longest time that a target can ask for with Retry-After.
-	MostWait = time.Minute
+	// mostWait is the longest time that a target can ask for with Retry-After.
+	mostWait = time.Minute
+	// firstTurn is the wait before a refused request is repeated, if the response names none. Each further one is twice as long.
+	firstTurn = 100 * time.Millisecond
 	// slowest is the longest interval between two calls.
 	slowest = time.Second / 4
 	// steady is how long an interval stays before it shrinks again.
@@ -57,7 +56,9 @@ func (p *Pace) Wait(ctx context.Context, n int) {
 		p.second, p.calls, p.before = now, 0, p.calls
 	}
 	p.calls += n
-	p.next = now.Add(time.Duration(n) * p.interval)
+	if next := now.Add(time.Duration(n) * p.interval); next.After(p.next) { // a refusal may just have set a later one
+		p.next = next
+	}
 }
 
 // early waits until the next call may begin, as far as that is known; false if it may, or if ctx has ended.
@@ -96,7 +97,7 @@ func (p *Pace) Refused(age, after time.Duration) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if until := now.Add(min(after, MostWait)); until.After(p.next) {
+	if until := now.Add(min(after, mostWait)); until.After(p.next) {
 		p.next = until
 	}
 	if now.Add(-age).Before(p.changed) {
@@ -126,22 +127,29 @@ func (c *client) again(ctx context.Context, try int) bool {
 	after, refused := time.Duration(0), false
 	for i := range exchanges {
 		x := &exchanges[i]
-		r := x.Response
-		if r == nil || !slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, r.Status) {
-			continue
+		if x.Refusal() == "" || x.Response.Status != http.StatusTooManyRequests && x.Response.Status < http.StatusBadGateway {
+			continue // an answer: a page may say that there is nothing, and an error of the protocol is the gateway's
 		}
 		refused = true
-		after = max(after, r.RetryAfter(time.Now()))
-		if r.Status == http.StatusTooManyRequests {
-			c.target.pace.Refused(c.clock.Since(x.Invoked), after)
+		wanted := x.Response.RetryAfter(time.Now())
+		after = max(after, wanted)
+		if x.Response.Status == http.StatusTooManyRequests {
+			c.target.pace.Refused(c.clock.Since(x.Invoked), wanted)
 		}
 	}
-	if !refused || try >= mostAgain || after > MostWait {
+	return refused && try < mostAgain && GiveWay(ctx, after, try)
+}
+
+// GiveWay waits after a refusal: as long as the response asks, or longer with each try. It returns false if ctx ends first, or
+// if the response asks for too long.
+func GiveWay(ctx context.Context, after time.Duration, try int) bool {
+	if after > mostWait {
 		return false
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(max(after, bundle.FirstTurn<<try)):
+		return false
+	case <-time.After(max(after, firstTurn<<try)):
+		return true
 	}
-	return ctx.Err() == nil
 }

@@ -41,8 +41,8 @@ func TestThePaceFollowsWhatTheTargetRefuses(t *testing.T) {
 			t.Errorf("10 calls waited %v and then %v: the rate does not grow", slow, fast)
 		}
 		p.Refused(0, time.Hour)
-		if d := took(t.Context(), p, 1); d != MostWait {
-			t.Errorf("a call waited %v, want %v at most", d, MostWait)
+		if d := took(t.Context(), p, 1); d != mostWait {
+			t.Errorf("a call waited %v, want %v at most", d, mostWait)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		p.Refused(0, time.Minute)
