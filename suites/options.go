@@ -77,7 +77,7 @@ type Options struct {
 	Log *slog.Logger
 	// Progress receives the progress of the run; it may be nil.
 	Progress Progress
-	// Specs receives Ginkgo's output. nil discards it.
+	// Specs receives Ginkgo's output. With nil, Ginkgo does not run.
 	Specs io.Writer
 
 	// underGoTest is set by the package's own test: Ginkgo's flags, which go test has parsed, apply.
@@ -123,9 +123,6 @@ func (o *Options) setDefaults() {
 	}
 	if o.Progress == nil {
 		o.Progress = noProgress{}
-	}
-	if o.Specs == nil {
-		o.Specs = io.Discard
 	}
 	if o.Jobs <= 0 {
 		o.Jobs = 8

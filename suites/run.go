@@ -335,10 +335,10 @@ func merged(under, over map[string]string) map[string]string {
 	return m
 }
 
-// conduct runs the engine under the tree of specs and concludes.
+// conduct runs the engine and concludes.
 func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	began := time.Now()
-	eng, selected := s.specs(ctx)
+	eng, selected := s.observe(ctx)
 	s.took = time.Since(began)
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
@@ -353,26 +353,37 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 // oneTree is held by the run whose specs Ginkgo has: it keeps them in globals.
 var oneTree sync.Mutex
 
-// specs runs the engine under the tree of specs, and returns it when it is done.
-func (s *session) specs(ctx context.Context) (*engine.Engine, []scenarios.Instance) {
+// observe runs the engine, and returns it when it is done, with the instances that ran. If somebody
+// reads Ginkgo's output, these are the specs that Ginkgo selects, and it presents each.
+func (s *session) observe(ctx context.Context) (*engine.Engine, []scenarios.Instance) {
+	if s.opts.Specs == nil {
+		eng := s.start(ctx, s.instances)
+		defer s.onInterrupt(ctx)()
+		<-eng.Done()
+		return eng, s.instances
+	}
 	oneTree.Lock()
 	defer oneTree.Unlock()
-	begun := newTree(s)
-	selected := begun.preview()
+	t := newTree(s)
+	selected := t.preview()
+	eng := s.start(ctx, selected)
+	defer s.onInterrupt(ctx)()
+	t.present(eng)
+	<-eng.Done()
+	return eng, selected
+}
+
+// start starts the engine.
+func (s *session) start(ctx context.Context, selected []scenarios.Instance) *engine.Engine {
 	s.run.Planned = planned(selected)
 	s.opts.Progress.Begin(s.run, selected)
-	eng := engine.Start(ctx, engine.Options{
+	return engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
 		Repeat: s.opts.Repeat, Budget: s.left(), LateBudget: lateRun,
 		Suspicions: s.suspicions, ConfirmBudget: confirmTime, Doubtful: s.doubtful,
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
-	stopLogging := s.onInterrupt(ctx)
-	defer stopLogging()
-	begun.present(eng)
-	<-eng.Done()
-	return eng, selected
 }
 
 // observations maps the observations of an engine to their instances.

@@ -83,7 +83,7 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = g.Close() })
-			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "300", "--duration", "3s",
+			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "50", "--duration", "3s",
 				"--command", "seq 1 5", "--threshold", `first_event.p99 < duration("60ms")`, "--format", "json")
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
