@@ -33,7 +33,9 @@ debian: ## install the Debian packages that tests use (needs root); without them
 # What takes longer, and all packages with the race detector, is nightly.
 BLACKBOX := ./cmd/assay ./internal/selftest ./suites ./sdk
 PURE     := ./docs ./internal/history/... ./internal/judge/... ./internal/secret ./internal/soak/trend ./internal/wire/... ./reports/... ./scenarios
-UNIT      = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(BLACKBOX) $(PURE))")
+UNIT      = $$( ($(GO) list $(EARLY) && $(GO) list ./...) | awk '!seen[$$0]++' | grep -vxF "$$($(GO) list $(BLACKBOX) $(PURE))")
+# The units that take longest begin first, so that none of them runs alone at the end.
+EARLY    := ./internal/load/fast ./internal/target ./internal/engine ./fakes/gateway ./internal/load/portable ./internal/fleet
 TAGGED    = $(shell git grep -l '^//go:build !race' -- '*_test.go' ':!cmd' ':!reports')
 
 # $(call gotest,NAME) runs `go test`, without vet, which the linters include. It prints a line for each package, what fails and
