@@ -12,6 +12,7 @@ import (
 	"assay/fakes/gateway"
 	"assay/internal/attach"
 	"assay/internal/target"
+	"assay/internal/testkit"
 )
 
 // patience bounds every wait of a test.
@@ -200,7 +201,7 @@ func (r *running) sends(name string, number int) {
 
 // script is a session with a shell script.
 func script(url, over, text string) attach.Options {
-	return attach.Options{Target: target.Options{URL: url, UserAgent: "assay/test"}, Over: over, Command: "sh", Args: []string{"-c", text}}
+	return attach.Options{Target: target.Options{URL: url, UserAgent: "assay/test", TimeScale: testkit.Slowdown}, Over: over, Command: "sh", Args: []string{"-c", text}}
 }
 
 // runPiped is run for a PTY whose input is a pipe.

@@ -27,7 +27,7 @@ func numbered(t *testing.T, n int, text string) []scenarios.Instance {
 	return all
 }
 
-const stalls = "deadline: 30ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]"
+const stalls = "deadline: 150ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]"
 
 func TestATargetThatEndsNothingIsLeft(t *testing.T) {
 	t.Parallel()
