@@ -62,6 +62,8 @@ type Verdict struct {
 	Symptom Symptom `json:"symptom,omitempty"`
 	// Awaited is set if what broke the rule did not come in time. Without a confirmation that is only a suspicion.
 	Awaited bool `json:"awaited,omitempty"`
+	// Untried is set if it was not confirmed by itself: another scenario showed the same alone.
+	Untried bool `json:"untried,omitempty"`
 	// Seen is the observed legal response, if the rule allows several.
 	Seen string `json:"seen,omitempty"`
 	// Counts are the orders of a race and how often each occurred.

@@ -121,10 +121,15 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 	}
 }
 
-// again runs the instances of the failures that have not run again yet.
+// again runs the instances of the failures that have not run again yet: the run itself has confirmed some of them, alone.
 func (m *maker) again(ctx context.Context, failures []Failure) {
 	if ctx.Err() != nil {
 		return
+	}
+	for _, f := range failures {
+		if c := f.Observation.Confirm; c != nil && c.Alone != nil && m.seen[keyOf(f)] == nil {
+			m.seen[keyOf(f)] = c.Alone
+		}
 	}
 	keys, instances := m.lacking(m.seen, failures)
 	if len(keys) == 0 {

@@ -297,12 +297,21 @@ func (c *causal) best(b *breakage) *bundle.Verdict {
 	return slices.MinFunc(of, func(x, y *bundle.Verdict) int {
 		return cmp.Or(
 			-cmp.Compare(x.Conclusion.Rank(), y.Conclusion.Rank()),
+			cmp.Compare(secondHand(x), secondHand(y)),
 			cmp.Compare(sizes[x.Scenario], sizes[y.Scenario]),
 			cmp.Compare(x.Scenario, y.Scenario),
 			cmp.Compare(plainness(x.Axes), plainness(y.Axes)),
 			cmp.Compare(x.Axes.String(), y.Axes.String()),
 		)
 	})
+}
+
+// secondHand returns 1 for a verdict that was not confirmed by itself: something that was seen again is better evidence.
+func secondHand(v *bundle.Verdict) int {
+	if v.Untried {
+		return 1
+	}
+	return 0
 }
 
 // size returns the number of steps of a scenario, plus 100 if it repeats them.
