@@ -41,6 +41,8 @@ func skipText(reason string) string {
 	switch bundle.SkipReason(reason) {
 	case bundle.SkipTargetGone:
 		return "the target had stopped responding"
+	case bundle.SkipKiller:
+		return "the target dies of them"
 	case bundle.SkipInterrupted:
 		return "the run was interrupted"
 	case bundle.SkipStalled:

@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -77,6 +78,8 @@ type Options struct {
 	Log *slog.Logger
 	// Progress receives the progress of the run; it may be nil.
 	Progress Progress
+	// Restart starts a target that has died again, if its process has ended; nil if nobody here can.
+	Restart func(context.Context)
 	// Specs receives Ginkgo's output. With nil, Ginkgo does not run.
 	Specs io.Writer
 

@@ -19,6 +19,8 @@ import (
 const (
 	// lateRun limits the time of a run for what waits in vain.
 	lateRun = 10 * time.Second
+	// comeBack is how long a run waits for a target that has died: about what a supervisor takes to start it again.
+	comeBack = 10 * time.Second
 	// confirmTime limits the time of the second pass, which looks alone for what did not come.
 	confirmTime = 8 * time.Second
 	// reproduceTime limits the extra time of a run for reproducers; a time scale above 1

@@ -382,6 +382,7 @@ func (s *session) start(ctx context.Context, selected []scenarios.Instance) *eng
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
 		Repeat: s.opts.Repeat, Budget: s.left(), LateBudget: lateRun,
 		Suspicions: s.suspicions, ConfirmBudget: confirmTime, Doubtful: s.doubtful,
+		ComeBack: comeBack, Restart: s.opts.Restart,
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
 }

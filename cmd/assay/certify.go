@@ -103,9 +103,10 @@ type certification struct {
 	build   *bundle.Build
 	cat     *scenarios.Catalogue
 	product bundle.Product
-	text    []byte       // of the product file
-	key     *certify.Key // nil: unsigned
-	tested  []byte       // the report of --selftest, nil to run it
+	text    []byte                // of the product file
+	key     *certify.Key          // nil: unsigned
+	tested  []byte                // the report of --selftest, nil to run it
+	restart func(context.Context) // starts the gateway of --exec again; nil without
 	seen    *certify.Evidence
 }
 
@@ -203,6 +204,7 @@ func runCertify(c *cobra.Command, io stdio, f certifyFlags, args []string) error
 			return &exitError{exitUnreachable, err}
 		}
 		defer gateway.stop(io)
+		run.restart = func(ctx context.Context) { gateway.restart(ctx, io) }
 		if err := gateway.up(c.Context(), run.suite()); err != nil {
 			return nothingRun(err)
 		}
@@ -275,6 +277,7 @@ func (c *certification) suite() suites.Options {
 		Target: c.target, Profile: c.certifyFlags.profile, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
 		Seed: c.certifyFlags.target.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
 		Flags: append(c.certifyFlags.target.words(), c.lease.words()...), CACert: c.certifyFlags.target.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
+		Restart: c.restart,
 	}
 }
 

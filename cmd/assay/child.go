@@ -16,6 +16,7 @@ import (
 
 // child is the gateway that --exec starts and stops.
 type child struct {
+	line  string
 	cmd   *exec.Cmd
 	ended chan struct{}
 	err   error // of Wait, valid once ended is closed
@@ -24,22 +25,46 @@ type child struct {
 // childGrace is the time for a gateway to exit after SIGTERM.
 const childGrace = 10 * time.Second
 
+// dyingGrace is the time between the last connection that a dying gateway takes and its exit.
+const dyingGrace = 2 * time.Second
+
 // startChild runs a command line in a new process group. Its output goes to stderr, because
 // stdout is for reports, and is neither escaped nor redacted: the user's own command writes
 // as from a shell.
 func startChild(io stdio, line string) (*child, error) {
-	c := &child{cmd: exec.Command("/bin/sh", "-c", line), ended: make(chan struct{})} //nolint:gosec,noctx // the user's own command; it is ended by stop
-	c.cmd.Stdout, c.cmd.Stderr = unguarded(io.err.To), unguarded(io.err.To)
-	c.cmd.SysProcAttr = machine.OwnGroup()
-	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("--exec: %w", err)
+	c := &child{line: line}
+	return c, c.start(io)
+}
+
+func (c *child) start(io stdio) error {
+	cmd, ended := exec.Command("/bin/sh", "-c", c.line), make(chan struct{}) //nolint:gosec,noctx // the user's own command; it is ended by stop
+	cmd.Stdout, cmd.Stderr = unguarded(io.err.To), unguarded(io.err.To)
+	cmd.SysProcAttr = machine.OwnGroup()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("--exec: %w", err)
 	}
+	c.cmd, c.ended = cmd, ended
 	go func() {
 		defer crash.Catch()
-		c.err = c.cmd.Wait()
-		close(c.ended)
+		c.err = cmd.Wait()
+		close(ended)
 	}()
-	return c, nil
+	return nil
+}
+
+// restart starts the command again if it has ended, or ends within the grace of a process that is about to die.
+func (c *child) restart(ctx context.Context, io stdio) {
+	select {
+	case <-c.ended:
+	case <-time.After(dyingGrace):
+		return
+	case <-ctx.Done():
+		return
+	}
+	_ = machine.SignalGroup(c.cmd.Process.Pid, syscall.SIGKILL) // what the command has left behind
+	if err := c.start(io); err != nil {
+		io.errorf("assay: %v\n", err)
+	}
 }
 
 // up waits until the gateway accepts connections or exits.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -235,6 +236,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 			return &exitError{exitUnreachable, err}
 		}
 		defer gateway.stop(io)
+		o.Restart = func(ctx context.Context) { gateway.restart(ctx, io) }
 		if err := gateway.up(c.Context(), o); err != nil {
 			return nothingRun(err)
 		}

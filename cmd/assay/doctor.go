@@ -20,9 +20,9 @@ func newDoctor(io stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [URL]",
 		Short: "Check whether this machine can test, and a gateway can be tested",
-		Long: `Checks descriptors, source ports, clock and CPUs of this machine and, with a URL,
-reachability, credentials, round trip, spawn latency, shell and features of the
-gateway. The exit code is 3 when testing is impossible.`,
+		Long: `Checks descriptors, source ports, clock, CPUs and how busy this machine is and, with
+a URL, reachability, credentials, round trip, spawn latency, shell and features of
+the gateway. The exit code is 3 when testing is impossible.`,
 		Example: `  # this machine
   assay doctor
 

@@ -52,6 +52,9 @@ type Observation struct {
 	// Refused is set if requests were refused, and again whenever the scenario was repeated.
 	Refused *Unsettled `json:"refused,omitempty"`
 
+	// Died is set if the target died while the scenario ran, and it could not run again: what is missing says nothing.
+	Died bool `json:"died,omitempty"`
+
 	// Skip is set if the scenario did not run; everything below is empty then.
 	Skip *Skip `json:"skip,omitempty"`
 	// Omitted is set if the evidence was not kept; everything below except Defect is empty then.
@@ -101,6 +104,7 @@ const (
 	SkipSlow        SkipReason = "slow"
 	SkipInterrupted SkipReason = "interrupted"
 	SkipTargetGone  SkipReason = "target-gone"
+	SkipKiller      SkipReason = "killer"  // the target has died of it
 	SkipStalled     SkipReason = "stalled" // processes and streams of the target no longer end
 	SkipBudget      SkipReason = "budget"  // the time budget of the run was spent
 	// SkipUnanswered: the probe of a required feature was inconclusive, and the first

@@ -26,6 +26,10 @@ type Run struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	// DriverLag is the maximum delay of the driver's own timers during scenarios, in nanoseconds.
 	DriverLag int64 `json:"driver_lag_ns,omitempty"`
+	// Machine is how busy this machine was; nil if that is unknown.
+	Machine *Machine `json:"machine,omitempty"`
+	// Deaths are the times at which the target died.
+	Deaths []Death `json:"deaths,omitempty"`
 	// Admission says which requests were refused; nil if none was.
 	Admission *Admission `json:"admission,omitempty"`
 	// Left lists the processes of the run that the target listed at its end, and Swept is set if it was asked.
@@ -49,6 +53,32 @@ type Run struct {
 	// without one.
 	KnownFile string `json:"known_file,omitempty"`
 	KnownText string `json:"known_text,omitempty"`
+}
+
+// Machine is how busy the machine was on which Assay ran.
+type Machine struct {
+	// Ready is the most threads that ran on a processor or waited for it, for each processor, over some seconds.
+	Ready float64 `json:"ready"`
+	// Pressure is the share of the run in which some thread waited for a processor, and Steal the share of the processors
+	// that a hypervisor gave to other machines: 0 to 1. 0 is also what is unknown.
+	Pressure float64 `json:"cpu_pressure,omitempty"`
+	Steal    float64 `json:"steal,omitempty"`
+	// Shared is set if the target runs on this machine.
+	Shared bool `json:"shared,omitempty"`
+}
+
+// Starved is the number of threads for each processor from which a machine is too busy to test on. Beside 13 (24 processes that
+// only burn, on two processors) every run still had a verdict for each rule; beside 25 and more (a load of 50) none had.
+const Starved = 25
+
+// Death is a time in a run at which the target refused connections.
+type Death struct {
+	At Stamp `json:"at"`
+	// Scenario and Axes are what ran with nothing beside it; "" if more ran, and none of it killed the target again alone.
+	Scenario string `json:"scenario,omitempty"`
+	Axes     Axes   `json:"axes,omitzero"`
+	// Back is after how long it responded again, in nanoseconds; 0 is never.
+	Back int64 `json:"back_ns,omitempty"`
 }
 
 // Leftover is a process that a run has started and could not end.

@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
+	"assay/internal/machine"
 	"assay/internal/target"
 	"assay/internal/testkit"
 )
@@ -26,13 +28,27 @@ func TestAMachineIsExaminedWithoutATarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"file descriptors", "source ports", "clock", "processors"} {
+	for _, name := range []string{"file descriptors", "source ports", "clock", "processors", "busy"} {
 		if c := checkNamed(t, r, name); c.Of != "machine" || c.Value == "" {
 			t.Errorf("%+v: want a value of the machine", c)
 		}
 	}
 	if r.Target != nil || len(r.Features) > 0 {
 		t.Errorf("a target was examined: %+v", r)
+	}
+}
+
+func TestAMachineOnWhichNothingComesInTimeIsNotReady(t *testing.T) {
+	for each, want := range map[int]bundle.Health{0: bundle.HealthOK, 3: bundle.HealthWarn, bundle.Starved: bundle.HealthFail} {
+		c := competition(func() (machine.Contest, bool) {
+			return machine.Contest{Runnable: 1 + each*runtime.NumCPU()}, true
+		})
+		if c.Health != want || (c.Mend == "") != (want == bundle.HealthOK) {
+			t.Errorf("%d threads for each processor: %+v, want %s", each, c, want)
+		}
+	}
+	if c := competition(func() (c machine.Contest, ok bool) { return c, false }); c.Health != bundle.HealthOK {
+		t.Errorf("unknown: %+v", c)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // ofMachine runs the checks that need no target.
 func ofMachine() []bundle.DoctorCheck {
-	return []bundle.DoctorCheck{descriptors(), ports(), monotonic(), processors()}
+	return []bundle.DoctorCheck{descriptors(), ports(), monotonic(), processors(), competition(machine.Competition)}
 }
 
 // descriptors checks the limit of open files.
@@ -82,6 +82,38 @@ func processors() bundle.DoctorCheck {
 	c := bundle.DoctorCheck{Of: "machine", Name: "processors", Health: bundle.HealthOK, Value: strconv.Itoa(n)}
 	if n < 2 {
 		c.Health, c.Mend = bundle.HealthWarn, "the driver and a gateway on this machine share one CPU: extend deadlines with --time-scale 2"
+	}
+	return c
+}
+
+// The looks at what competes for the processors: a third of a second.
+const (
+	looks     = 10
+	lookEvery = 33 * time.Millisecond
+)
+
+// competition checks how many threads are ready for each processor, besides the one that looks.
+func competition(look func() (machine.Contest, bool)) bundle.DoctorCheck {
+	c := bundle.DoctorCheck{Of: "machine", Name: "busy", Health: bundle.HealthOK}
+	ready := 0
+	for i := range looks {
+		if i > 0 {
+			time.Sleep(lookEvery)
+		}
+		seen, ok := look()
+		if !ok {
+			c.Value = "unknown on " + runtime.GOOS
+			return c
+		}
+		ready += max(0, seen.Runnable-1)
+	}
+	each := float64(ready) / looks / float64(runtime.NumCPU())
+	c.Value = fmt.Sprintf("%.1f threads ready for each processor", each)
+	switch {
+	case each >= bundle.Starved:
+		c.Health, c.Mend = bundle.HealthFail, "hardly anything comes in time here: end what else runs, or test from another machine"
+	case each >= 2:
+		c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("a run takes about %.0f times as long", 1+each)
 	}
 	return c
 }

@@ -169,7 +169,7 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 		r := e.admission.note(o)
 		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
 		switch {
-		case o.Interrupted, !doubtful && try == 0:
+		case o.Interrupted, s.fell, !doubtful && try == 0:
 			return o
 		case !doubtful:
 			e.admission.settled(kind, nil)
@@ -198,18 +198,10 @@ func (e *Engine) turn(ctx context.Context, s *slot, in *instance, alone bool) *b
 		e.admission.alone.RLock()
 		defer e.admission.alone.RUnlock()
 	}
-	return e.observe(ctx, s, in)
-}
-
-// Into waits for Done and writes into a run what the engine knows about all of it.
-func (e *Engine) Into(run *bundle.Run) {
-	run.DriverLag = int64(e.Lag())
-	run.Left, run.Swept = e.left, e.swept
-	run.Admission = nil
-	if a := &e.admission.record; a.Limit.Requests+a.Front.Requests > 0 {
-		a.Waited = int64(e.env.target.Pace().Waited())
-		run.Admission = a
+	if lost := e.lostTo(s); lost != nil {
+		return e.skipped(s, *lost)
 	}
+	return e.observe(ctx, s, in, alone || s.run.Scenario.Exclusive || s.run.Scenario.Destructive)
 }
 
 func isRefusal(x bundle.Exchange) bool { return x.Refusal() != "" }

@@ -10,7 +10,7 @@ import (
 )
 
 // LastTurn is the turn of the last try of a run.
-const LastTurn = firstAlone + mostTries + mostTurns
+const LastTurn = afterDeath
 
 // mostTries is how often a suspicion is tried alone at most. One that shows in every second try is then missed in 3 of
 // 100 runs; a scenario that repeats its steps tries that often as many times.
@@ -47,19 +47,22 @@ func (e *Engine) confirm(ctx context.Context) {
 		x, y := a.slot.run, b.slot.run
 		return cmp.Or(cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
 	})
+	longer := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.stretch()) }
 	shown := map[string]string{} // the scenario that was confirmed, by suspicion
 	for i, s := range e.suspects {
 		o := s.slot.observation
 		o.Confirm = &bundle.Confirmation{}
-		left := e.env.scaled(e.o.ConfirmBudget) - time.Since(began)
+		left := longer(e.env.scaled(e.o.ConfirmBudget)) - time.Since(began)
 		if i == 0 { // at least one is tried to the end
-			left = max(left, leastPatience+max(newInstance(e.env, s.slot.run).deadline, 3*time.Duration(o.Ended.T-o.Started.T)))
+			left = max(left, longer(leastPatience+max(newInstance(e.env, s.slot.run).deadline, 3*time.Duration(o.Ended.T-o.Started.T))))
 		}
 		switch like := likeAll(s.of, shown); {
 		case ctx.Err() != nil:
 			o.Confirm.Untried = cutBy(ctx)
 		case e.gone.Load():
 			o.Confirm.Untried = "the target was gone"
+		case e.deaths.kills(o.Scenario):
+			o.Confirm.Untried = "the target dies of it"
 		case like != "":
 			o.Confirm.Like = like
 		case e.o.ConfirmBudget > 0 && left <= 0:
@@ -69,6 +72,14 @@ func (e *Engine) confirm(ctx context.Context) {
 		}
 		e.finish(s.slot, o)
 	}
+}
+
+// stretch returns by how much waits are stretched in the second pass, if the target has answered anything in time before.
+func (e *Engine) stretch() float64 {
+	if !e.env.fuse.isProven("") {
+		return 1
+	}
+	return e.env.machine.stretch()
 }
 
 // likeAll returns the scenario that showed the first of these suspicions, if all of them were shown.
@@ -109,6 +120,9 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 		}
 		c.Tries++
 		c.Alone = alone
+		if alone.Died {
+			return
+		}
 		if of := e.o.Suspicions(s.slot.instance, o); len(of) > 0 {
 			for _, one := range of {
 				shown[one] = s.slot.instance.Scenario.ID
@@ -144,6 +158,7 @@ func (e *Engine) alone(ctx context.Context, s *slot, turn int) *bundle.Observati
 	own := e.o
 	own.Hurry, own.LateBudget, own.Turn = false, 0, turn
 	env := newEnv(own)
+	env.cal.TimeScale = cmp.Or(max(env.cal.TimeScale, 0), 1) * e.stretch()
 	defer env.noteInterrupt(ctx)()
 	in := newInstance(env, s.run)
 	in.spent, in.canary = e.spent, true // the first unmet wait is enough
@@ -152,9 +167,7 @@ func (e *Engine) alone(ctx context.Context, s *slot, turn int) *bundle.Observati
 	o := in.observe(ctx)
 	o.Lag = int64(e.leave(one))
 	_, o.Shortage = env.short.since(0)
-	if in.refused.Load() && o.Shortage == "" && !e.env.alive(ctx) {
-		e.gone.Store(true)
-	}
+	e.fell(ctx, one, in, o, true)
 	if in.lost.Load() {
 		e.lost.Store(true)
 	}

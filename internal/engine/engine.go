@@ -62,6 +62,10 @@ type Options struct {
 	// Doubtful reports whether an observation proves less than the script wants. If the target refused requests of it, as
 	// too many or by something in front of it, its instance runs again, more slowly and in the end alone. nil repeats nothing.
 	Doubtful func(scenarios.Instance, *bundle.Observation) bool
+	// ComeBack is how long the run waits for a target that has died, before the time scale: a supervisor may start it again.
+	// Restart does so, if its process has ended; nil if the run cannot.
+	ComeBack time.Duration
+	Restart  func(context.Context)
 	// Log may be nil.
 	Log *slog.Logger
 	// OnStart and OnDone report progress: OnStart for each instance that runs, OnDone
@@ -74,8 +78,8 @@ type Options struct {
 // Engine runs instances on a worker pool: first the shared ones in parallel, the
 // longest first; then the exclusive ones one by one; then the destructive ones one by
 // one, each followed by a probe of the target. Before the destructive ones comes the second pass, in which what raised
-// a suspicion runs again alone. When the target is gone (it refused a
-// connection, and the next probe fails as well), the remaining instances are skipped.
+// a suspicion runs again alone. When the target dies, the engine waits for it, and seeks the scenario that kills it; see deaths.
+// If it does not come back, the remaining instances are skipped.
 type Engine struct {
 	env   *env
 	o     Options
@@ -96,6 +100,7 @@ type Engine struct {
 	lag     time.Duration // the maximum of the run
 
 	admission admission
+	deaths    deaths
 	left      []bundle.Leftover // set before done is closed
 	swept     bool              // left is known
 
@@ -112,6 +117,9 @@ type slot struct {
 	seen, ready chan struct{}
 	beside      map[string]struct{}
 	entered     time.Time
+	left        time.Time
+	fell        bool          // the target died while it ran, and is back
+	trial       bool          // it runs to see whether the target dies of it
 	lag         time.Duration // the maximum while it ran
 	unknown     []string      // needed features whose probes got no response
 	canary      bool          // it tries one of them first
@@ -177,6 +185,19 @@ func (e *Engine) Observations() []*bundle.Observation {
 	return all
 }
 
+// Into waits for Done and writes into a run what the engine knows about all of it.
+func (e *Engine) Into(run *bundle.Run) {
+	run.DriverLag = int64(e.Lag())
+	run.Deaths = e.deaths.all
+	run.Machine = e.env.machine.seen(e.o.Target)
+	run.Left, run.Swept = e.left, e.swept
+	run.Admission = nil
+	if a := &e.admission.record; a.Limit.Requests+a.Front.Requests > 0 {
+		a.Waited = int64(e.env.target.Pace().Waited())
+		run.Admission = a
+	}
+}
+
 func (e *Engine) run(ctx context.Context) {
 	defer crash.Catch()
 	defer close(e.done)
@@ -239,7 +260,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	// An instance generates what it expects at once. With room it waits for no other instance, which may need the same room.
 	defer e.env.makeRoom(ctx, s.run.Scenario)()
 	in := e.instance(s)
-	stalled := cmp.Or(e.env.fuse.blown(in.axes, in.calls), in.tooLong())
+	useless := cmp.Or(e.lostTo(s), e.env.fuse.blown(in.axes, in.calls), in.tooLong(), unanswered)
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
@@ -247,14 +268,8 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	case ctx.Err() != nil:
 		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "the run was interrupted before it began"})
 		return
-	case e.gone.Load():
-		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
-		return
-	case stalled != nil:
-		e.skip(s, *stalled)
-		return
-	case unanswered != nil:
-		e.skip(s, *unanswered)
+	case useless != nil:
+		e.skip(s, *useless)
 		return
 	}
 	if e.o.OnStart != nil {
@@ -263,6 +278,9 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 		e.callbacks.Unlock()
 	}
 	o := e.settle(ctx, s, in)
+	if s.fell {
+		o = e.rise(ctx, s, o)
+	}
 	e.see(s, o)
 	if !e.suspect(ctx, s) {
 		e.finish(s, o)
@@ -276,8 +294,9 @@ func (e *Engine) instance(s *slot) *instance {
 	return in
 }
 
-// observe runs an instance of a slot.
-func (e *Engine) observe(ctx context.Context, s *slot, in *instance) *bundle.Observation {
+// observe runs an instance of a slot, with nothing beside it or with others.
+func (e *Engine) observe(ctx context.Context, s *slot, in *instance, alone bool) *bundle.Observation {
+	e.deaths.await()
 	e.enter(s)
 	before, _ := e.env.short.since(0)
 	e.ran.Store(true)
@@ -286,11 +305,12 @@ func (e *Engine) observe(ctx context.Context, s *slot, in *instance) *bundle.Obs
 	o.CutByBudget = o.Interrupted && cutByBudget(ctx)
 	o.Lag = int64(e.leave(s))
 	o.Beside = sortedKeys(s.beside)
-	refused := in.refused.Load() && !e.env.alive(ctx)
 	_, o.Shortage = e.env.short.since(before)
-	if refused && o.Shortage == "" || in.died.Load() {
-		e.gone.Store(true)
-		e.o.Log.Error("the target has stopped answering; the remaining scenarios will not run", "scenario", o.Scenario)
+	if s.fell = e.fell(ctx, s, in, o, alone); s.fell {
+		e.deaths.counted(1)
+	}
+	if !alone {
+		e.deaths.ends(s)
 	}
 	if in.lost.Load() {
 		e.lost.Store(true)
@@ -316,6 +336,7 @@ func (e *Engine) leave(s *slot) (lag time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.running, s)
+	s.left = time.Now()
 	e.noteLag(s, time.Now())
 	return s.lag
 }
@@ -343,12 +364,17 @@ func (e *Engine) withinBudget(ctx context.Context) (context.Context, func()) {
 func cutByBudget(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errBudget) }
 
 func (e *Engine) skip(s *slot, why bundle.Skip) {
+	o := e.skipped(s, why)
+	e.see(s, o)
+	e.finish(s, o)
+}
+
+func (e *Engine) skipped(s *slot, why bundle.Skip) *bundle.Observation {
 	o := e.env.observation(s.run)
 	o.Started = e.o.Clock.Stamp()
 	o.Ended = o.Started
 	o.Skip = &why
-	e.see(s, o)
-	e.finish(s, o)
+	return o
 }
 
 // see shows the observation of a slot to those that wait for a canary.

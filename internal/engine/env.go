@@ -15,10 +15,11 @@ import (
 )
 
 // env is what all instances of a run share. It does not change after newEnv, except for
-// the fuse, the shortage and the stalls.
+// the fuse, the shortage, the machine and the stalls.
 type env struct {
 	fuse     fuse
 	short    shortage
+	machine  *contention
 	stalls   vainWaits
 	target   *target.Target
 	clock    *transport.Clock
@@ -39,6 +40,7 @@ type env struct {
 
 func newEnv(o Options) *env {
 	e := &env{
+		machine:  &contention{},
 		target:   o.Target,
 		clock:    o.Clock,
 		run:      o.Run,

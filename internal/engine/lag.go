@@ -33,6 +33,7 @@ func (e *Engine) ticks(ctx context.Context, tick time.Time) {
 		tick = now.Add(lagEvery)
 		e.tick = tick
 		e.mu.Unlock()
+		e.env.machine.contend(now)
 	}
 }
 

@@ -51,6 +51,8 @@ func (j *Judge) confirm(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Ru
 		return
 	}
 	switch {
+	case c.Alone != nil && c.Alone.Died:
+		v.Message = "seen once, and the target died when it was tried again alone: " + v.Message
 	case c.Alone != nil && j.breaks(v.Rule, s, run, c.Alone):
 		v.Message += "; it was the same alone, with nothing beside it"
 		if c.Tries > 1 {
@@ -60,12 +62,24 @@ func (j *Judge) confirm(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Ru
 	case c.Alone != nil:
 		v.Message = fmt.Sprintf("seen once, and not again in %s alone: %s", phrase.Plural(c.Tries, "attempt"), v.Message)
 	case c.Like != "":
+		v.Untried = true
 		v.Message += "; alone, " + phrase.Clip(c.Like) + " showed the same, so this was not tried again"
 		return
 	default:
 		v.Message = "seen once, and not tried again alone, since " + phrase.Clip(c.Untried) + ": " + v.Message
 	}
 	v.Conclusion, v.Repeats = bundle.Inconclusive, nil
+}
+
+// died makes inconclusive what is missing because the target died: the rule about that says so.
+func died(v *bundle.Verdict, o *bundle.Observation) {
+	cut := func(at bundle.Evidence) bool {
+		of := outcomeAt(o, at)
+		return of == bundle.OutcomeClosed || of == bundle.OutcomeReset || slices.Contains(unfinished, of)
+	}
+	if o.Died && v.Conclusion.FailsRun() && (v.Awaited || v.Evidence != nil && cut(*v.Evidence)) {
+		v.Conclusion, v.Message, v.Repeats = bundle.Inconclusive, "the target died meanwhile: "+v.Message, nil
+	}
 }
 
 // breaks reports whether an observation breaks a rule.

@@ -54,6 +54,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		v := j.verdict(id, o, t)
 		wavers(&v, s, t)
 		j.confirm(&v, s, run, o)
+		died(&v, o)
 		verdicts = append(verdicts, v)
 	}
 	verdicts = sorted(verdicts)
@@ -86,6 +87,8 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 		message = "the run was interrupted before this scenario"
 	case bundle.SkipTargetGone:
 		message = "the target was gone"
+	case bundle.SkipKiller:
+		message = "the target dies of it"
 	case bundle.SkipStalled:
 		message = "processes and streams of the target no longer end"
 	case bundle.SkipBudget:

@@ -38,7 +38,7 @@ func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict
 	if v, ok := j.unclaimed(run); ok {
 		verdicts = append(verdicts, v)
 	}
-	if v, ok := died(obs); ok {
+	if v, ok := alive(run, obs); ok {
 		verdicts = append(verdicts, v)
 	}
 	if v, ok := fronted(run); ok {
@@ -47,7 +47,7 @@ func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict
 	if v, ok := j.leftovers(run, obs); ok {
 		verdicts = append(verdicts, v)
 	}
-	if v, ok := j.monotone(obs); ok {
+	if v, ok := j.monotone(run, obs); ok {
 		verdicts = append(verdicts, v)
 	}
 	return sorted(verdicts)
@@ -131,21 +131,56 @@ func feature(id string, run *bundle.Run) finding {
 	return finding{grade: unclear, message: "feature " + id + " is required but its probe was inconclusive" + detail}
 }
 
-// died returns the verdict on a target that stopped responding during the run, so that the
-// remaining scenarios could not run.
-func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
-	last, left := outcome.Killer(obs)
-	if left == 0 {
-		return bundle.Verdict{}, false
+// alive returns the verdict on a target that died during the run. One that came back, and did not die of the same again, is not
+// blamed: somebody may have started it again.
+func alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
+	v := bundle.Verdict{Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect}
+	last, left := outcome.Gone(obs)
+	killers := outcome.Killers(run)
+	switch {
+	case len(killers) > 0:
+		v.Scenario, v.Axes = killers[0].Scenario, killers[0].Axes
+		v.Message = "the target died while " + named(killers) + " ran, with nothing beside it"
+		if b := back(killers); b > 0 {
+			v.Message += "; it was back after " + phrase.Span(b)
+		}
+	case left > 0:
+		where := "a scenario"
+		if last != nil {
+			where = phrase.Clip(last.Scenario)
+		}
+		v.Message = "the target stopped responding while " + where + " ran"
+	case run == nil || len(run.Deaths) == 0:
+		return v, false
+	default:
+		v.Conclusion = bundle.Inconclusive
+		v.Message = fmt.Sprintf("the target refused connections %s, and was back after %s; no scenario that had run then did it again alone",
+			phrase.Plural(len(run.Deaths), "time"), phrase.Span(back(run.Deaths)))
 	}
-	where := "a scenario"
-	if last != nil {
-		where = phrase.Clip(last.Scenario)
+	if left > 0 {
+		v.Message += fmt.Sprintf(": %d later runs were skipped", left)
 	}
-	return bundle.Verdict{
-		Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect,
-		Message: fmt.Sprintf("the target stopped responding while %s ran: %d later runs were skipped", where, left),
-	}, true
+	return v, true
+}
+
+// named lists the scenarios of deaths.
+func named(deaths []bundle.Death) string {
+	var all []string
+	for _, d := range deaths {
+		all = append(all, phrase.Clip(d.Scenario))
+	}
+	return strings.Join(all, ", and while ")
+}
+
+// back returns the longest time after which the target was back; 0 if it was not.
+func back(deaths []bundle.Death) (longest int64) {
+	for _, d := range deaths {
+		if d.Back == 0 {
+			return 0
+		}
+		longest = max(longest, d.Back)
+	}
+	return longest
 }
 
 // fronted returns the verdict on responses that did not come from the gateway: the same requests were answered otherwise
@@ -224,8 +259,8 @@ type reading struct {
 }
 
 // monotone compares every scrape with all scrapes that were received before it was sent;
-// overlapping scrapes are not compared.
-func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
+// overlapping scrapes are not compared, and neither are those of two lives of the target.
+func (j *Judge) monotone(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
 	readings := j.readings(obs)
 	if j.Rules.Rule(ruleMonotone) == nil || len(readings) < 2 {
 		return bundle.Verdict{}, false
@@ -234,10 +269,17 @@ func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	received := slices.Clone(readings)
 	slices.SortStableFunc(received, func(a, b reading) int { return order(a.scrape.Received, b.scrape.Received) })
 	var high map[string]reading
-	next := 0
+	next, lives := 0, 0
+	var deaths []bundle.Death
+	if run != nil {
+		deaths = run.Deaths
+	}
 	for _, r := range readings {
 		for ; next < len(received) && received[next].scrape.Received.Before(r.scrape.Sent); next++ {
 			high = raise(high, received[next])
+		}
+		for ; lives < len(deaths) && deaths[lives].At.Before(r.scrape.Sent); lives++ {
+			high = nil
 		}
 		for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled} {
 			before, seen := high[key]

@@ -163,7 +163,7 @@ func TestTheScenarioInWhichTheTargetDied(t *testing.T) {
 	if r.Died == nil || r.Died.Scenario != "area.late" {
 		t.Errorf("died in %+v, want area.late: the last that ended", r.Died)
 	}
-	if v, ok := died([]*bundle.Observation{early, lost}); !ok || v.Conclusion != bundle.Fail {
+	if v, ok := alive(testRun(), []*bundle.Observation{early, lost}); !ok || v.Conclusion != bundle.Fail {
 		t.Errorf("the verdict on a target that died is %+v", v)
 	}
 }

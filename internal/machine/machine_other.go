@@ -16,6 +16,9 @@ func Ports() (low, high int, ok bool) { return 0, 0, false }
 // FreeMemory returns 0: it is unknown.
 func FreeMemory() int64 { return 0 }
 
+// Competition returns false: it is unknown.
+func Competition() (c Contest, ok bool) { return c, false }
+
 // CPUSeconds returns 0: it is unknown.
 func CPUSeconds() float64 { return 0 }
 

@@ -35,6 +35,9 @@ func TestThisMachineIsKnownOnLinux(t *testing.T) {
 	if low, high, ok := Ports(); !ok || low >= high {
 		t.Errorf("the ports are %d to %d, %v", low, high, ok)
 	}
+	if c, ok := Competition(); !ok || c.Runnable < 1 {
+		t.Errorf("%d threads are runnable, %v: want at least this one", c.Runnable, ok)
+	}
 	if FreeMemory() < 1<<20 || PeakMemory() < 1<<20 || CPUSeconds() <= 0 {
 		t.Errorf("%d free, %d used, %v s", FreeMemory(), PeakMemory(), CPUSeconds())
 	}

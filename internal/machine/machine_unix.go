@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Descriptors returns the number of file descriptors that this process may have and has.
@@ -70,6 +71,54 @@ func kilobytes(file, name string) int64 {
 		}
 	}
 	return 0
+}
+
+// Competition reads what competes for the processors; ok is false if it is unknown.
+func Competition() (c Contest, ok bool) {
+	avg, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return c, false
+	}
+	if c.Runnable, ok = runnable(string(avg)); !ok {
+		return c, false
+	}
+	if text, err := os.ReadFile("/proc/pressure/cpu"); err == nil { // some kernels do not have it
+		c.Stalled = stalled(string(text))
+	}
+	if text, err := os.ReadFile("/proc/stat"); err == nil {
+		c.Stolen = stolen(string(text))
+	}
+	return c, true
+}
+
+// runnable returns the number of runnable threads of /proc/loadavg: "0.42 0.31 0.20 3/512 4711".
+func runnable(text string) (n int, ok bool) {
+	words := strings.Fields(text)
+	if len(words) < 4 {
+		return 0, false
+	}
+	now, _, ok := strings.Cut(words[3], "/")
+	n, err := strconv.Atoi(now)
+	return n, ok && err == nil
+}
+
+// stalled returns the total of the line "some" of /proc/pressure/cpu.
+func stalled(text string) time.Duration {
+	_, total, _ := strings.Cut(text, " total=")
+	total, _, _ = strings.Cut(total, "\n")
+	us, _ := strconv.ParseInt(total, 10, 64) // 0 if it is not there
+	return time.Duration(us) * time.Microsecond
+}
+
+// stolen returns the eighth number of the first line of /proc/stat, in hundredths of a second.
+func stolen(text string) time.Duration {
+	line, _, _ := strings.Cut(text, "\n")
+	words := strings.Fields(line)
+	if len(words) < 9 {
+		return 0
+	}
+	ticks, _ := strconv.ParseInt(words[8], 10, 64)
+	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // CPUSeconds returns the CPU time of this process so far, user and system.

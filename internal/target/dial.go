@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net/netip"
 	"net/url"
 
 	"assay/internal/transport"
@@ -15,6 +16,13 @@ func (t *Target) Authority() string { return t.url.Host }
 
 // Secure reports whether the target uses TLS.
 func (t *Target) Secure() bool { return t.url.Scheme == schemeHTTPS }
+
+// IsLocal reports whether the URL names this machine, by a loopback address or as localhost.
+func (t *Target) IsLocal() bool {
+	host := t.url.Hostname()
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
 
 // Versions returns the HTTP versions possible for the URL, plainest first: 1.1 and h2c for
 // http, 1.1 and h2-tls for https. Probe finds out which of them the target speaks.

@@ -37,7 +37,7 @@ const waitStep = 50 * time.Millisecond
 func (t *Target) Wait(ctx context.Context, d time.Duration) error {
 	deadline := time.Now().Add(d)
 	for {
-		err := t.dialOnce(ctx)
+		err := t.DialOnce(ctx)
 		if err == nil {
 			return nil
 		}
@@ -58,7 +58,8 @@ func (t *Target) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (t *Target) dialOnce(ctx context.Context) error {
+// DialOnce opens a TCP connection, closes it, and returns the error of the dial.
+func (t *Target) DialOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Scaled(callTimeout))
 	defer cancel()
 	var d net.Dialer

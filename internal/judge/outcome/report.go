@@ -31,8 +31,8 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		RunRules:    runRules(cat, verdicts),
 		Causes:      Causes(run, cat, verdicts),
 		Scope:       scope(obs, verdicts),
-		Died:        diedIn(obs),
-		Notes:       slices.Concat(shardNotes(run), admissionNotes(run, obs), lagNotes(run, verdicts)),
+		Died:        diedIn(run, obs),
+		Notes:       slices.Concat(shardNotes(run), busyNotes(run), admissionNotes(run, obs), lagNotes(run, verdicts)),
 	}
 	for _, c := range bundle.Conclusions() {
 		r.Counts[c] = 0
