@@ -43,6 +43,7 @@ func (c *checker) checkStep(s *Step) {
 		c.checkBytes(at+"/input/data", s.Input.Data)
 	}
 	c.checkTarget(at, s)
+	c.checkPoll(at, s)
 	if in := s.In(); in != "" {
 		call, _ := s.Call()
 		c.refer(at+"/"+call.Kind+"/in", in, "an exchange", c.names)

@@ -205,6 +205,9 @@ type Send struct {
 	Wait string `yaml:"wait"`
 	// Within is the longest time without progress; default the iteration's deadline.
 	Within Span `yaml:"within"`
+	// Poll repeats the request until the response is what the clauses expect, for at most that long. It is then
+	// made once more, and only this exchange is recorded and judged: what has come must stay.
+	Poll Span `yaml:"poll"`
 	// Protocol is connect, grpc or grpc-web instead of the axis's.
 	Protocol string `yaml:"protocol"`
 	// Timeout is the exact value of the protocol's timeout header: Connect-Timeout-Ms or Grpc-Timeout.
@@ -419,9 +422,10 @@ type Update struct {
 
 // List asks for the live processes.
 type List struct {
-	As  string `yaml:"as"` // default "list"
-	In  string `yaml:"in"` // as in Send
-	Via string `yaml:"via"`
+	As   string `yaml:"as"` // default "list"
+	In   string `yaml:"in"` // as in Send
+	Via  string `yaml:"via"`
+	Poll Span   `yaml:"poll"` // as in Send
 }
 
 // Read controls the reading of an exchange's connection: pause, resume or stop, or Rate bytes per second.

@@ -197,7 +197,11 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 		it.in.pace(ctx, 1)
 	}
 	began := it.in.clock.Stamp()
-	a, err := it.prepare(ctx, st, as)
+	err := it.poll(ctx, st)
+	var a action
+	if err == nil {
+		a, err = it.prepare(ctx, st, as)
+	}
 	if err == nil {
 		err = a.run(ctx)
 	}

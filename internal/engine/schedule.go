@@ -149,7 +149,7 @@ func stepsEstimate(steps []scenarios.Step, cal bundle.Calibration) time.Duration
 	var sum time.Duration
 	for i := range steps {
 		st := &steps[i]
-		sum += 2 * time.Duration(cal.RTT)
+		sum += 2*time.Duration(cal.RTT) + st.Poll().Resolve(cal)
 		switch {
 		case st.Start != nil:
 			sum += time.Duration(max(cal.Spawn, cal.End))

@@ -221,6 +221,7 @@ func TestAScenarioWaitsIfItsPausesTakeMostOfItsTime(t *testing.T) {
 	for script, want := range map[string]bool{
 		"steps: [{list: {as: l}}, {pause: 6s}, {list: {as: m}}]":                                  true,
 		"steps: [{list: {as: l}}, {pause: 400ms}]":                                                false,
+		"steps: [{list: {as: l, poll: 3s}}]":                                                      true,
 		"steps: [{start: {as: p, sh: 'exit 0', wait: end}}]":                                      false,
 		"repeat: {times: 100, parallel: 8}\nsteps: [{list: {as: l}}, {pause: 6s}]":                false,
 		"steps: [{start: {as: p, sh: 'seq 800000'}}, {read: {on: p, rate: 1000}}, {pause: 10ms}]": true,

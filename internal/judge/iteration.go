@@ -1,9 +1,18 @@
 package judge
 
 import (
+	"slices"
+
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
+
+// Fits reports whether the exchange of that name is what all clauses expect of it. The engine calls it
+// during a poll to find out when to stop.
+func Fits(s *scenarios.Scenario, run *bundle.Run, it *bundle.Iteration, name string) bool {
+	sc := &scene{cal: calibration(run), it: it}
+	return !slices.ContainsFunc(s.Expected(name), func(m *scenarios.Match) bool { return !sc.look(name, m).ok() })
+}
 
 // Broken reports whether a single iteration breaks every rule that it is judged by, so that more
 // iterations cannot change the verdict. The engine calls it to decide when to stop repeating.
