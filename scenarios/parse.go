@@ -123,4 +123,5 @@ func lintStyle(s *Scenario, d *document) {
 			d.errorf(d.clause(i), "", "the clause expects nothing")
 		}
 	}
+	lintPauses(s, d)
 }

@@ -220,6 +220,35 @@ func TestLintAsksForTheCustomsOfTheCatalogue(t *testing.T) {
 	}
 }
 
+// The state of a sandbox is looked at in many ways; a request that changes it is no look.
+func TestLintAsksForTheReasonOfAPauseInFrontOfALook(t *testing.T) {
+	for next, look := range map[string]bool{
+		"list: {as: l}":   true,
+		"scrape: {as: l}": true,
+		"send: {as: l, surface: control, path: /sandboxes/x}":                    true,
+		"send: {as: l, surface: files, method: HEAD, path: /x}":                  true,
+		"send: {as: l, rpc: filesystem.Filesystem/Stat, message: {path: /x}}":    true,
+		"parallel: [{pause: 1ms}, {list: {as: l}}]":                              true,
+		"send: {as: l, rpc: filesystem.Filesystem/MakeDir, message: {path: /x}}": false,
+		"send: {as: l, surface: control, path: /sandboxes, json: {}}":            false,
+		"send: {as: l, surface: control, method: DELETE, path: /sandboxes/x}":    false,
+		"signal: {as: l, pid: 1, name: SIGKILL}":                                 false,
+		"pause: 1ms":                                                             false,
+	} {
+		for comment, excused := range map[string]bool{"": false, "# it must be gone a moment later": true} {
+			script := "id: area.file\ntitle: T\nrules: [r.one]\nsteps:\n  - list: {as: first}\n  - pause: 1s " + comment + "\n  - " + next + "\n  - pause: 1s\nexpect: {first: ok}\n"
+			want := 0
+			if look && !excused {
+				want = 1
+			}
+			found := Lint("area/file.yaml", []byte(script))
+			if len(found) != want || want == 1 && !strings.HasPrefix(found[0].Error(), "area/file.yaml:6:12: a pause in front of a look at state needs a reason") {
+				t.Errorf("%q %s: found %v", comment, next, found)
+			}
+		}
+	}
+}
+
 func TestLoadFSAddsRulesAndChecksThatTheyExist(t *testing.T) {
 	rules := "- {id: my.own.rule, level: must, source: envd, section: s, text: t}\n"
 	script := "id: my.script\ntitle: T\nrules: [RULE]\nsend: {rpc: x.Y/Z}\nexpect: {stream: ok}\n"

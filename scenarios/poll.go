@@ -1,6 +1,9 @@
 package scenarios
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Poll returns for how long the step repeats its request until the answer is what the clauses
 // expect, zero for a step that makes it once.
@@ -59,5 +62,19 @@ func (c *checker) checkPoll(at string, s *Step) {
 		c.errorf(place, "remove on, wait and finish", "a poll waits for whole responses, each on a connection of its own")
 	case len(c.s.Expected(e.Name)) == 0:
 		c.errorf(place, "add a clause about "+e.Name, "no clause says for what the poll waits")
+	}
+}
+
+// lintPauses reports each pause in front of a look at state without a comment that says why. State that comes a moment
+// later is polled: a pause is too short for a slow target, and too long for all others.
+func lintPauses(s *Scenario, d *document) {
+	for i := range len(s.Steps) - 1 {
+		if s.Steps[i].Pause == nil || !s.Steps[i+1].looks() {
+			continue
+		}
+		if n := d.at(fmt.Sprintf("/steps/%d/pause", i)); n.LineComment == "" {
+			d.errorf(n, "give the next step poll: 3s+10rtt; or say behind the pause, after a #, why it must be one",
+				"a pause in front of a look at state needs a reason")
+		}
 	}
 }
