@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -61,6 +62,24 @@ func TestTheRequestBehindAPollInVainBeginsAfterTheDeadline(t *testing.T) {
 	}
 	if n := asked.Load(); n < 2 {
 		t.Errorf("%d requests, want the poll's as well", n)
+	}
+}
+
+func TestAPollComparesWithTheValueOfAnEarlierResponse(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := "new"
+		if r.URL.Path == "/x" && asked.Add(1) == 1 {
+			id = "old"
+		}
+		_, _ = io.WriteString(w, `{"id":"`+id+`"}`)
+	}))
+	t.Cleanup(server.Close)
+	newBench(t, server.URL).patient().run("steps: [{send: {as: made, path: /made}}, {send: {as: got, path: /x, poll: 1m}}]\n" +
+		"expect: {got: {body: {json: {id: '${made.json.id}'}}}}")
+	if n := asked.Load(); n != 3 {
+		t.Errorf("%d requests, want 3", n)
 	}
 }
 
