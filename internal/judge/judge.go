@@ -54,7 +54,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		v := j.verdict(id, o, t)
 		wavers(&v, s, t)
 		j.confirm(&v, s, run, o)
-		died(&v, o)
+		died(&v, s, o)
 		verdicts = append(verdicts, v)
 	}
 	verdicts = sorted(verdicts)

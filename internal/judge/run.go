@@ -38,7 +38,7 @@ func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict
 	if v, ok := j.unclaimed(run); ok {
 		verdicts = append(verdicts, v)
 	}
-	if v, ok := alive(run, obs); ok {
+	if v, ok := j.alive(run, obs); ok {
 		verdicts = append(verdicts, v)
 	}
 	if v, ok := fronted(run); ok {
@@ -132,11 +132,12 @@ func feature(id string, run *bundle.Run) finding {
 }
 
 // alive returns the verdict on a target that died during the run. One that came back, and did not die of the same again, is not
-// blamed: somebody may have started it again.
-func alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
+// blamed: somebody may have started it again. What a destructive scenario kills breaks the rules of that scenario.
+func (j *Judge) alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
 	v := bundle.Verdict{Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect}
 	last, left := outcome.Gone(obs)
-	killers := outcome.Killers(run)
+	all := outcome.Killers(run)
+	killers := slices.DeleteFunc(slices.Clone(all), j.judgesDeath)
 	switch {
 	case len(killers) > 0:
 		v.Scenario, v.Axes = killers[0].Scenario, killers[0].Axes
@@ -150,7 +151,7 @@ func alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
 			where = phrase.Clip(last.Scenario)
 		}
 		v.Message = "the target stopped responding while " + where + " ran"
-	case run == nil || len(run.Deaths) == 0:
+	case run == nil || len(run.Deaths) == 0 || len(all) > 0:
 		return v, false
 	default:
 		v.Conclusion = bundle.Inconclusive
@@ -161,6 +162,12 @@ func alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdict, bool) {
 		v.Message += fmt.Sprintf(": %d later runs were skipped", left)
 	}
 	return v, true
+}
+
+// judgesDeath reports whether the scenario of which the target died judges that itself.
+func (j *Judge) judgesDeath(d bundle.Death) bool {
+	s := j.Rules.Scenario(d.Scenario)
+	return s != nil && s.Destructive
 }
 
 // named lists the scenarios of deaths.

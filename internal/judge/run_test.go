@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
 	"assay/internal/bundle"
@@ -163,7 +164,34 @@ func TestTheScenarioInWhichTheTargetDied(t *testing.T) {
 	if r.Died == nil || r.Died.Scenario != "area.late" {
 		t.Errorf("died in %+v, want area.late: the last that ended", r.Died)
 	}
-	if v, ok := alive(testRun(), []*bundle.Observation{early, lost}); !ok || v.Conclusion != bundle.Fail {
+	if v, ok := new(Judge).alive(testRun(), []*bundle.Observation{early, lost}); !ok || v.Conclusion != bundle.Fail {
 		t.Errorf("the verdict on a target that died is %+v", v)
+	}
+}
+
+// A target that was started again is blamed for what kills it alone, unless that scenario judges it itself, and otherwise for nothing.
+func TestATargetThatDiedAndCameBack(t *testing.T) {
+	at := func(scenario string) bundle.Death { return bundle.Death{Scenario: scenario, Back: 3e8} }
+	cat := &scenarios.Catalogue{Scenarios: []*scenarios.Scenario{{ID: "area.destructive", Destructive: true}}}
+	for name, tc := range map[string]struct {
+		deaths []bundle.Death
+		want   bundle.Conclusion
+		says   string
+	}{
+		"it did not die":      {nil, "", ""},
+		"of nothing":          {[]bundle.Death{at("")}, bundle.Inconclusive, "the target refused connections 1 time, and was back after 300ms"},
+		"of one scenario":     {[]bundle.Death{at(""), at("area.one"), at("area.one")}, bundle.Fail, "the target died while area.one ran, with nothing beside it; it was back after 300ms"},
+		"of two":              {[]bundle.Death{at("area.one"), at("area.two")}, bundle.Fail, "while area.one, and while area.two ran"},
+		"of what it is about": {[]bundle.Death{at("area.destructive")}, "", ""},
+		"of more than that":   {[]bundle.Death{at("area.destructive"), at("area.two")}, bundle.Fail, "while area.two ran"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := testRun()
+			run.Deaths = tc.deaths
+			v, ok := (&Judge{Rules: cat}).alive(run, nil)
+			if ok != (tc.want != "") || ok && (v.Conclusion != tc.want || !strings.Contains(v.Message, tc.says)) {
+				t.Errorf("%v: %s %q, want %s %q", ok, v.Conclusion, v.Message, tc.want, tc.says)
+			}
+		})
 	}
 }
