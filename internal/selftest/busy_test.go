@@ -57,10 +57,10 @@ func burn() {
 	}
 }
 
-// startBurners starts the burners, and ends them with the test.
-func startBurners(t *testing.T) {
+// StartBurners starts so many burners, and ends them with the test.
+func StartBurners(t *testing.T, n int) {
 	t.Helper()
-	for range burners {
+	for range n {
 		c := exec.Command(os.Args[0]) //nolint:gosec // this test binary; it is ended below
 		c.Env = append(os.Environ(), envBurn+"=1")
 		stdin, err := c.StdinPipe()
@@ -93,7 +93,7 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	if tester.baseline, err = tester.reference(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	startBurners(t)
+	StartBurners(t, burners)
 	first := day() * uint(rounds)
 	total := make([]tally, len(variants))
 	for round := range uint(rounds) {
