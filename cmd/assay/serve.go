@@ -96,7 +96,7 @@ API that the SDKs of E2B call (docs/control-plane.md).
 	fs.StringVar(&f.processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token or --insecure-local)")
 	fs.BoolVar(&f.insecureLocal, "insecure-local", false, "with --processes os on loopback, require no token: every program of this machine can then run commands with your rights")
 	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
-	fs.StringVar(&f.like, "like", "", "behave like an existing gateway, deviations included: "+ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
+	fs.StringVar(&f.like, "like", "", "behave like one of these gateways, deviations included: "+ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
 	fs.BoolVar(&f.tls, "tls", false, "serve https with a generated certificate")
 	fs.StringVar(&f.caOut, "ca-out", "", "write the CA certificate to this file, for --cacert")
 	fs.StringSliceVar(&f.http, "http", nil, "serve only these HTTP versions: 1.1, 2")

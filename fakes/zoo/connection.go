@@ -59,6 +59,19 @@ func onConn(decorate func(next net.Conn) net.Conn) func(*build) {
 	return func(b *build) { b.Seams.Conn = around(b.Seams.Conn, decorate) }
 }
 
+// onServer changes the HTTP server before it serves, and its listener.
+func onServer(change func(s *http.Server, l net.Listener) net.Listener) func(*build) {
+	return func(b *build) {
+		inner := b.Seams.Server
+		b.Seams.Server = func(s *http.Server, l net.Listener) net.Listener {
+			if inner != nil {
+				l = inner(s, l)
+			}
+			return change(s, l)
+		}
+	}
+}
+
 // closeAfterErrors adds Connection: close to unary errors, by their status, and
 // to streams that begin with an error.
 func closeAfterErrors(b *build) {

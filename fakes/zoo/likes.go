@@ -34,7 +34,7 @@ type like struct {
 
 // zooLikes returns the gateways that can be imitated, by id.
 func zooLikes() []like {
-	all := append(foundLikes(), like{"envd", "the E2B sandbox daemon, 0.6", envdDeviations()})
+	all := append(slices.Concat(foundLikes(), dyingLikes(), frontLikes()), like{"envd", "the E2B sandbox daemon, 0.6", envdDeviations()})
 	slices.SortFunc(all, func(a, b like) int { return cmp.Compare(a.id, b.id) })
 	return all
 }

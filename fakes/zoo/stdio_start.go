@@ -217,16 +217,19 @@ func (h hiddenStart) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscribe
 	return p, sub, err
 }
 
-// refuseUnknown looks for the program before it starts a command of the stdio surface. It looks in the newest sandbox,
-// because all have the same programs.
+// refuseUnknown looks for the program before it starts a command of the stdio surface.
 func refuseUnknown(b *build) {
+	exists := programsOf(b)
+	onTable(func(next gateway.Table) gateway.Table { return careful{next, exists} })(b)
+}
+
+// programsOf returns a function that looks for a program in the newest sandbox, because all have the same programs.
+func programsOf(b *build) (exists func(program string) bool) {
 	all := sandboxesOf(b)
-	onTable(func(next gateway.Table) gateway.Table {
-		return careful{next, func(program string) bool {
-			boxes := all()
-			return isProgram(boxes[len(boxes)-1], program)
-		}}
-	})(b)
+	return func(program string) bool {
+		boxes := all()
+		return isProgram(boxes[len(boxes)-1], program)
+	}
 }
 
 // isProgram asks a sandbox's shell whether a program exists in it.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -73,11 +71,13 @@ type build struct {
 	kept   keptPolicy
 	seed   uint64                // phase of rare faults
 	plane  *controlplane.Options // nil: none
+	life   *life                 // nil: it does not die
+	from   Options
 }
 
 // build returns the options of a gateway.
 func (o Options) build() (gateway.Options, error) {
-	b := &build{Options: o.Options, policy: strict.DefaultPolicy(), seed: o.Seed}
+	b := &build{Options: o.Options, policy: strict.DefaultPolicy(), seed: o.Seed, from: o}
 	if o.ControlPlane != nil {
 		plane := *o.ControlPlane
 		b.plane = &plane
@@ -86,13 +86,8 @@ func (o Options) build() (gateway.Options, error) {
 		return gateway.Options{}, err
 	}
 	b.Seams.Policy = &b.policy
-	if inner := b.Seams.Server; b.kept != (keptPolicy{}) {
-		b.Seams.Server = func(s *http.Server, l net.Listener) net.Listener {
-			if inner != nil {
-				l = inner(s, l)
-			}
-			return b.kept.watch(s, l)
-		}
+	if b.kept != (keptPolicy{}) {
+		onServer(b.kept.watch)(b)
 	}
 	if b.plane != nil {
 		if err := controlplane.Attach(&b.Options, *b.plane); err != nil {
@@ -145,7 +140,7 @@ func (e *UnknownError) Error() string {
 }
 
 // mostNamed is how many ids an error names.
-const mostNamed = 12
+const mostNamed = 20
 
 // byID finds an entry of a list; the error is an *UnknownError.
 func byID[T any](all []T, id func(T) string, want, kind string) (found T, err error) {
