@@ -20,13 +20,14 @@ against each of its gateways: every fault must be detected by a rule that it nam
 
 - [Faults](#faults): %d gateways that break [rules](rules.md). Each comes from a real bug, or from a mistake that implementations make.
 - [Variants](#variants): %d gateways that are legal, with the sentence that allows the difference, or the servers that have it.
+- [Whole gateways](#whole-gateways): %d gateways with several differences, or in trouble. `+"`assay serve --like ID`"+` starts one of them.
 
 `
 
 // faultsPage is docs/faults.md: the faults by the area of the rules that they break, and the variants.
 func faultsPage(c *catalogue) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, faultsHead, len(c.faults), len(c.variants))
+	fmt.Fprintf(&b, faultsHead, len(c.faults), len(c.variants), len(zoo.Likes()))
 	b.WriteString("## Faults\n")
 	faults := map[string][]zoo.Fault{}
 	for _, f := range c.faults {
@@ -56,5 +57,28 @@ func faultsPage(c *catalogue) string {
 			fmt.Fprintf(&b, "\n#### %s\n\n%s.\n\n- basis: %s\n", v.ID, special.Replace(v.Title), linked(v.Source))
 		}
 	}
+	b.WriteString("\n## Whole gateways\n\nThe rules that they break are all that a report should name as causes.\n")
+	for _, l := range zoo.Likes() {
+		fmt.Fprintf(&b, "\n### %s\n\nThis is %s.\n\n", l.ID, special.Replace(l.Title))
+		for _, d := range l.Deviations {
+			fmt.Fprintf(&b, "- %s%s.\n", special.Replace(d.Title), breaks(d.Rules))
+		}
+	}
 	return b.String()
+}
+
+// breaks says which rules a deviation breaks. Those of the whole run are not in rules.md.
+func breaks(rules []string) string {
+	var out []string
+	for _, id := range rules {
+		if area(id) == "run" {
+			out = append(out, "`"+id+"`")
+		} else {
+			out = append(out, links("rules.md", []string{id}))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (breaks " + strings.Join(out, ", ") + ")"
 }

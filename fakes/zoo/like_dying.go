@@ -29,9 +29,9 @@ func dyingLikes() []like {
 	}, supervised}
 	return []like{
 		{"dies-on-late-input", "a gateway that input for an exited command kills", []deviation{lateInput}},
-		{"dies-on-late-input-restarted", "such a gateway under a supervisor", []deviation{lateInput, restarted}},
+		{"dies-on-late-input-restarted", "a gateway that input for an exited command kills, under a supervisor", []deviation{lateInput, restarted}},
 		{"dies-on-unknown-program", "a gateway that a command without a program kills", []deviation{unknownProgram}},
-		{"dies-on-unknown-program-restarted", "such a gateway under a supervisor", []deviation{unknownProgram, restarted}},
+		{"dies-on-unknown-program-restarted", "a gateway that a command without a program kills, under a supervisor", []deviation{unknownProgram, restarted}},
 	}
 }
 

@@ -30,7 +30,7 @@ func frontLikes() []like {
 			ID:    "every-path-page",
 			Title: "Every request gets HTTP 200 with the same page",
 		}, answersAll("text/html; charset=utf-8", page)}}},
-		{"limit-5", "a gateway that limits its clients", []deviation{{Deviation{
+		{"limit-5", "a gateway that limits its clients to almost nothing", []deviation{{Deviation{
 			ID:    "limit-5",
 			Title: "More than 5 requests a second get HTTP 429 with Retry-After",
 		}, limitRequests(5, 5)}}},
@@ -41,7 +41,7 @@ func frontLikes() []like {
 		{"mute-stdio", "a gateway whose proxy upgrades connections, and passes nothing on", []deviation{{Deviation{
 			ID:    "stdio-mute",
 			Title: "After an accepted handshake, nothing is read or sent",
-			Rules: []string{"stdio.exit.once"},
+			Rules: []string{"stdio.exit.code"},
 		}, muteSockets}}},
 		{"never-accepts", "a server that is stuck", []deviation{{Deviation{
 			ID:    "never-accepts",
