@@ -1,0 +1,81 @@
+package selftest_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/fakes/zoo"
+	"assay/internal/target"
+	"assay/internal/testkit"
+	"assay/suites"
+)
+
+// troubled is a run against a gateway of the zoo that is in trouble, or behind something that is.
+type troubled struct {
+	like, selection string
+	scale           float64
+	exit            int
+	cannot          string // why the run cannot begin; "" if it can
+	nightly         bool
+}
+
+// A gateway in trouble is blamed for the rules that its deviations break, and for nothing else. A run that cannot begin says why,
+// and blames nothing.
+func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
+	const plain = ",axis:connect/json/1.1/identity"
+	for name, c := range map[string]troubled{
+		"late":           {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
+		"very late":      {like: "answers-after-20s", selection: "process.exit.codes,process.list.*" + plain, scale: 5 * testkit.Slowdown, nightly: true},
+		"too late":       {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
+		"never":          {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
+		"JSON for all":   {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
+		"a page for all": {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
+		"a proxy":        {like: "proxy-502", selection: "process.exit.codes,process.list.*,connect.unary.*,connect.error.*", scale: testkit.Slowdown, exit: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.nightly && os.Getenv("ASSAY_NIGHTLY") == "" {
+				t.Skip("takes minutes: ASSAY_NIGHTLY=1 runs it")
+			}
+			g, err := zoo.Start(t.Context(), zoo.Options{Like: c.like})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = g.Close() }()
+			out, err := suites.Run(t.Context(), suites.Options{
+				Target: target.Options{URL: g.URL(), TimeScale: c.scale}, Profile: "full", Select: c.selection, Seed: 1,
+			})
+			if c.cannot != "" {
+				c.isUnreachable(t, err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := map[string]bool{}, map[string]bool{}
+			for _, d := range like(t, c.like).Deviations {
+				for _, rule := range d.Rules {
+					want[rule] = true
+				}
+			}
+			for _, cause := range out.Report.Causes {
+				got[cause.Rule] = true
+			}
+			if diff := cmp.Diff(want, got); diff != "" || out.Report.Exit != c.exit {
+				t.Errorf("exit code %d, want %d; causes (-want +got):\n%s%+v", out.Report.Exit, c.exit, diff, out.Report.Causes)
+			}
+		})
+	}
+}
+
+func (c troubled) isUnreachable(t *testing.T, err error) {
+	t.Helper()
+	var unreachable *target.UnreachableError
+	if !errors.As(err, &unreachable) || !strings.Contains(unreachable.Reason, c.cannot) {
+		t.Errorf("%v, want %q", err, c.cannot)
+	}
+}
