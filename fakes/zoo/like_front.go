@@ -49,6 +49,10 @@ func frontLikes() []like {
 		}, onServer(func(_ *http.Server, l net.Listener) net.Listener {
 			return &deafListener{Listener: l, closed: make(chan struct{})}
 		})}}},
+		{"page-beside", "a gateway beside a web application, and without any surface but processes", append(bareSurfaces(), deviation{Deviation{
+			ID:    "unknown-path-page",
+			Title: "Every request for an unknown path or procedure gets HTTP 200 with the same page",
+		}, onPolicy(notFoundBy(answer("text/html; charset=utf-8", page)))})},
 		{"proxy-502", "a gateway behind a proxy that loses it now and then", []deviation{{Deviation{
 			ID:    "proxy-502",
 			Title: "One request in 40 gets HTTP 502 with a page",
@@ -62,10 +66,14 @@ const page = "<!doctype html>\n<html><head><title>Welcome</title></head><body><d
 
 // answersAll gives every request the same answer.
 func answersAll(contentType, body string) func(*build) {
-	return onAnswer(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	return onFront(func(http.Handler) http.Handler { return answer(contentType, body) })
+}
+
+func answer(contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		_, _ = io.WriteString(w, body) // the client may be gone
-	})
+	}
 }
 
 // delayed serves every request after d.

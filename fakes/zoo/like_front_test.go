@@ -30,6 +30,19 @@ func TestACatchAllHasOneAnswer(t *testing.T) {
 	}
 }
 
+func TestAPageIsTheAnswerToWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, Options{Like: "page-beside"})
+	for _, path := range []string{"/", "/attach", "/commands", "/process.process/list", "/process.Process/NoSuchMethod"} {
+		if a := gatewaytest.RoundTrip(t, g, "POST", path, []byte("{}"), gatewaytest.UnaryJSON); a.Status != http.StatusOK || string(a.Body) != page {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+	if a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.ListPath, []byte("{}"), gatewaytest.UnaryJSON); a.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("List: %v %s", a.Header, a.Body)
+	}
+}
+
 func TestADelayedGatewayAnswersLate(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]time.Duration{"answers-after-20s": 20 * time.Second, "answers-after-300ms": 300 * time.Millisecond} {

@@ -222,17 +222,23 @@ func plainNotFound(p *strict.Policy) {
 
 // jsonNotFound responds to an unknown path or method with HTTP 404 and a JSON
 // error. The response to gRPC, which is not an HTTP error, stays.
-func jsonNotFound(p *strict.Policy) {
-	p.NotFound = around(p.NotFound, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			trial := &statusOnly{header: http.Header{}}
-			if next.ServeHTTP(trial, r); trial.status < http.StatusBadRequest {
-				next.ServeHTTP(w, r)
-				return
-			}
-			jsonNoRoute(w, r)
+func jsonNotFound(p *strict.Policy) { notFoundBy(jsonNoRoute)(p) }
+
+// notFoundBy responds to an unknown path or method by a handler. The response to
+// gRPC, which is not an HTTP error, stays.
+func notFoundBy(answer http.HandlerFunc) func(p *strict.Policy) {
+	return func(p *strict.Policy) {
+		p.NotFound = around(p.NotFound, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				trial := &statusOnly{header: http.Header{}}
+				if next.ServeHTTP(trial, r); trial.status < http.StatusBadRequest {
+					next.ServeHTTP(w, r)
+					return
+				}
+				answer(w, r)
+			})
 		})
-	})
+	}
 }
 
 // verbsNotFound responds to an HTTP method that a procedure does not accept as

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
 	"assay/internal/wire"
@@ -36,10 +37,11 @@ func checkUnaryErrorContentType(e *exam) applied {
 	return holds()
 }
 
-// checkUnaryContentType: a unary success has the content type of its request.
+// checkUnaryContentType: a unary success has the content type of its request. A method that does not exist succeeds nowhere: a
+// site may have one page for all unknown paths.
 func checkUnaryContentType(e *exam) applied {
 	want := requestType(e.x)
-	if !e.connectUnary() || !succeededPost(e.x) || want != "application/json" && want != "application/proto" {
+	if !e.connectUnary() || !succeededPost(e.x) || call.NoMethod(e.x.RPC) || want != "application/json" && want != "application/proto" {
 		return notApplied()
 	}
 	if got := responseType(e.x); got != want {

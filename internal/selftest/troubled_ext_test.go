@@ -1,12 +1,13 @@
 package selftest_test
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"assay/fakes/zoo"
 	"assay/internal/target"
@@ -17,6 +18,7 @@ import (
 // troubled is a run against a gateway of the zoo that is in trouble, or behind something that is.
 type troubled struct {
 	like, selection string
+	profile         string // "" is full
 	scale           float64
 	exit            int
 	cannot          string // why the run cannot begin; "" if it can
@@ -28,13 +30,14 @@ type troubled struct {
 func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 	const plain = ",axis:connect/json/1.1/identity"
 	for name, c := range map[string]troubled{
-		"late":           {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
-		"very late":      {like: "answers-after-20s", selection: "process.exit.codes,process.list.*" + plain, scale: 5 * testkit.Slowdown, nightly: true},
-		"too late":       {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
-		"never":          {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
-		"JSON for all":   {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
-		"a page for all": {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
-		"a proxy":        {like: "proxy-502", selection: "process.exit.codes,process.list.*,connect.unary.*,connect.error.*", scale: testkit.Slowdown, exit: 1},
+		"late":                {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
+		"very late":           {like: "answers-after-20s", selection: "process.exit.codes,process.list.*" + plain, scale: 5 * testkit.Slowdown, nightly: true},
+		"too late":            {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
+		"never":               {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
+		"JSON for all":        {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
+		"a page for all":      {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
+		"a page for the rest": {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
+		"a proxy":             {like: "proxy-502", selection: "process.exit.codes,process.list.*,connect.unary.*,connect.error.*", scale: testkit.Slowdown, exit: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +50,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 			}
 			defer func() { _ = g.Close() }()
 			out, err := suites.Run(t.Context(), suites.Options{
-				Target: target.Options{URL: g.URL(), TimeScale: c.scale}, Profile: "full", Select: c.selection, Seed: 1,
+				Target: target.Options{URL: g.URL(), TimeScale: c.scale}, Profile: cmp.Or(c.profile, "full"), Select: c.selection, Seed: 1,
 			})
 			if c.cannot != "" {
 				c.isUnreachable(t, err)
@@ -65,7 +68,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 			for _, cause := range out.Report.Causes {
 				got[cause.Rule] = true
 			}
-			if diff := cmp.Diff(want, got); diff != "" || out.Report.Exit != c.exit {
+			if diff := gocmp.Diff(want, got); diff != "" || out.Report.Exit != c.exit {
 				t.Errorf("exit code %d, want %d; causes (-want +got):\n%s%+v", out.Report.Exit, c.exit, diff, out.Report.Causes)
 			}
 		})

@@ -88,6 +88,14 @@ func Method(rpc string) (protoreflect.MethodDescriptor, error) {
 	return m, nil
 }
 
+// NoMethod reports whether a procedure names a method that its service, which is known, does not have.
+func NoMethod(rpc string) bool {
+	service, _, _ := strings.Cut(rpc, "/")
+	_, unknown := table.FindDescriptorByName(protoreflect.FullName(service))
+	_, err := Method(rpc)
+	return unknown == nil && err != nil
+}
+
 // MessageType returns the message with a full name, such as "process.StartRequest",
 // from our services and the well-known types.
 func MessageType(name string) (m protoreflect.MessageDescriptor, ok bool) {
