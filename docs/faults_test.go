@@ -20,7 +20,7 @@ against each of its gateways: every fault must be detected by a rule that it nam
 
 - [Faults](#faults): %d gateways that break [rules](rules.md). Each comes from a real bug, or from a mistake that implementations make.
 - [Variants](#variants): %d gateways that are legal, with the sentence that allows the difference, or the servers that have it.
-- [Whole gateways](#whole-gateways): %d gateways with several differences, or in trouble. `+"`assay serve --like ID`"+` starts one of them.
+- [Whole gateways](#whole-gateways): %d gateways with several differences, or in trouble. ` + "`assay serve --like ID`" + ` starts one of them.
 
 `
 
