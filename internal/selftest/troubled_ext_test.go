@@ -31,7 +31,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 	const plain = ",axis:connect/json/1.1/identity"
 	for name, c := range map[string]troubled{
 		"late":                {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
-		"very late":           {like: "answers-after-20s", selection: "process.exit.codes,process.list.*" + plain, scale: 5 * testkit.Slowdown, nightly: true},
+		"very late":           {like: "answers-after-20s", selection: "process.exit.codes" + plain, scale: 5 * testkit.Slowdown, nightly: true},
 		"too late":            {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
 		"never":               {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
 		"JSON for all":        {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
