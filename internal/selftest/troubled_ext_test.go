@@ -37,6 +37,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 		"JSON for all":        {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
 		"a page for all":      {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
 		"a page for the rest": {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
+		"a limit of 25":       {like: "limit-25", selection: "process.exit.codes,process.list.*,connect.unary.*" + plain, scale: testkit.Slowdown},
 		"a proxy":             {like: "proxy-502", selection: "process.exit.codes,process.list.*,connect.unary.*,connect.error.*", scale: testkit.Slowdown, exit: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/bundle"
@@ -23,9 +24,10 @@ type client struct {
 	way    bundle.Axes
 	bare   bool // without the token
 
-	limit time.Duration // timeout of a response
-	life  time.Duration // lifetime of a process that no call ends, in whole seconds
-	seen  *sight
+	limit  time.Duration // timeout of a response
+	life   time.Duration // lifetime of a process that no call ends, in whole seconds
+	seen   *sight
+	queued *atomic.Bool // a call waited for its turn
 }
 
 // newClient returns a client with a time limit for all calls together, and the lifetime of
@@ -36,14 +38,14 @@ func (t *Target) newClient(clock *transport.Clock, what string, limit, life time
 	}
 	return &client{
 		target: t, clock: clock, rec: t.NewRecorder(clock), what: what, way: t.Way(),
-		limit: limit, life: life, seen: &sight{},
+		limit: limit, life: life, seen: &sight{}, queued: new(atomic.Bool),
 	}
 }
 
 // another returns a client with a record of its own.
 func (c *client) another() *client {
 	other := *c
-	other.rec = c.target.NewRecorder(c.clock)
+	other.rec, other.queued = c.target.NewRecorder(c.clock), new(atomic.Bool)
 	return &other
 }
 
@@ -96,7 +98,9 @@ func header(f wire.Field) bundle.Header {
 
 // open opens a connection to the target.
 func (c *client) open(ctx context.Context) (*transport.Conn, error) {
-	c.target.pace.Wait(ctx, 1)
+	if ctx.Err() == nil && c.target.pace.Wait(ctx, 1) {
+		c.queued.Store(true)
+	}
 	return c.target.Dial(ctx, c.rec, "", c.way.HTTP)
 }
 

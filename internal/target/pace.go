@@ -36,15 +36,16 @@ type Pace struct {
 
 func newPace() *Pace { return &Pace{turn: make(chan struct{}, 1)} }
 
-// Wait waits until n calls may begin. It ends with ctx.
-func (p *Pace) Wait(ctx context.Context, n int) {
+// Wait waits until n calls may begin, and reports whether they had to. It ends with ctx.
+func (p *Pace) Wait(ctx context.Context, n int) (waited bool) {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return
+		return true
 	}
 	for p.early(ctx) {
+		waited = true
 	}
 	now := time.Now()
 	p.mu.Lock()
@@ -59,6 +60,7 @@ func (p *Pace) Wait(ctx context.Context, n int) {
 	if next := now.Add(time.Duration(n) * p.interval); next.After(p.next) { // a refusal may just have set a later one
 		p.next = next
 	}
+	return waited || ctx.Err() != nil
 }
 
 // early waits until the next call may begin, as far as that is known; false if it may, or if ctx has ended.

@@ -98,15 +98,15 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 		all.Go(func() {
 			defer crash.Catch()
 			own := c.another()
-			got := p.look(bounded, own, want)
-			if try := 0; own.again(ctx, try) {
+			got, late := p.attempt(bounded, own, want)
+			if try := 0; own.again(ctx, try) || late {
 				alone.Lock()
 				defer alone.Unlock()
 				for again := true; again; try++ {
 					own = c.another()
 					longer, end := context.WithTimeout(ctx, limit)
-					got = p.look(longer, own, want)
-					again = own.again(ctx, try)
+					got, late = p.attempt(longer, own, want)
+					again = own.again(ctx, try) || late && try < mostAgain
 					end()
 				}
 			}
@@ -134,6 +134,12 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 
 func (p probe) wanted(want []string) bool {
 	return want == nil || slices.ContainsFunc(p.features, func(id string) bool { return slices.Contains(want, id) })
+}
+
+// attempt is look, and reports whether the time was over because calls waited for their turn.
+func (p probe) attempt(ctx context.Context, c *client, want []string) (got findings, late bool) {
+	got = p.look(ctx, c, want)
+	return got, ctx.Err() != nil && c.queued.Load()
 }
 
 // look runs the probe; features without a finding are unknown.

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 )
 
@@ -208,5 +210,26 @@ func TestCodecThatIsRefusedInTheWordsOfAnRPCIsAbsent(t *testing.T) {
 		if f["codec.proto"].State != bundle.FeatureAbsent || f["codec.json"].State != bundle.FeaturePresent {
 			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// A target that refused calls is called more slowly. What waits for its turn does not tell that the target is silent.
+func TestProbeThatWaitedForItsTurnLooksAgain(t *testing.T) {
+	t.Parallel()
+	const scale = 0.2 * testkit.Slowdown // a probe has a second
+	tg := newTarget(t, target.Options{URL: (&gateway{}).serve(t), TimeScale: scale})
+	clock := transport.NewClock()
+	cal, err := tg.Calibrate(t.Context(), clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg.Pace().Refused(0, 1500*testkit.Slowdown*time.Millisecond)
+	want := []string{"codec.json", "http.1", "protocol.connect"}
+	got, err := tg.Probe(t.Context(), clock, cal, want...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := in(got, bundle.FeaturePresent); !slices.Equal(found, want) {
+		t.Errorf("found %v, want %v: %v", found, want, got)
 	}
 }
