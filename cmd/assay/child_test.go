@@ -31,7 +31,7 @@ expect: [{rule: process.end.exit-code, p: {end: {code: 3}}}]
 // A gateway that a scenario kills is started again, the killer is the only cause, and the rest is judged.
 func TestExecStartsAGatewayThatDiesAgain(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it only finds an address that is free
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

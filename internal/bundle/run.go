@@ -73,7 +73,10 @@ const Starved = 25
 
 // Death is a time in a run at which the target refused connections.
 type Death struct {
-	At Stamp `json:"at"`
+	// The target died between Since and At, while the scenarios Ran, or shortly after.
+	Since Stamp    `json:"since"`
+	At    Stamp    `json:"at"`
+	Ran   []string `json:"ran"`
 	// Scenario and Axes are what ran with nothing beside it; "" if more ran, and none of it killed the target again alone.
 	Scenario string `json:"scenario,omitempty"`
 	Axes     Axes   `json:"axes,omitzero"`

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,9 +23,8 @@ const (
 	afterDeath = firstAlone + mostTries + mostTurns
 )
 
-// deaths knows when the target died, and of which scenarios. It is dead when a scenario had a connection refused or cut, and
-// the next one is refused too; that something does not come in time says nothing, except to the probe after a destructive
-// scenario. The zero value is ready.
+// deaths knows when the target died, and of which scenarios. It is dead when it refuses a connection; that something does not
+// come in time says nothing, except to the probe after a destructive scenario. The zero value is ready.
 //
 // After a death the run waits until the target is back. What ran meanwhile is run again, one by one with nothing beside
 // it: if the target dies then, that scenario is the killer, and runs no more. If it does not, what ended just before is
@@ -52,11 +53,11 @@ func (e *Engine) fell(ctx context.Context, s *slot, in *instance, o *bundle.Obse
 	case s.entered.Before(d.back):
 		o.Died = true
 		return true
-	case in.died.Load():
-	case !alone && !in.refused.Load() && !cutOff(o), s.trial && e.env.alive(ctx), o.Shortage != "", !e.refuses(ctx):
+	case in.died.Load(), o.Shortage == "" && refused(o):
+	case !alone && !cutOff(o), s.trial && e.env.alive(ctx), o.Shortage != "", !e.refuses(ctx):
 		return false
 	}
-	death := bundle.Death{At: e.o.Clock.Stamp()}
+	death := bundle.Death{Since: o.Started, At: e.o.Clock.Stamp(), Ran: e.about(s)}
 	o.Died = true
 	if alone {
 		death.Scenario, death.Axes = o.Scenario, o.Axes
@@ -88,6 +89,28 @@ func (e *Engine) refuses(ctx context.Context) bool {
 	}
 	var timeout net.Error
 	return !errors.As(err, &timeout) || !timeout.Timeout()
+}
+
+// about returns the scenarios that run, or have ended shortly before. The caller holds the lock of the deaths.
+func (e *Engine) about(s *slot) []string {
+	ids := map[string]bool{s.instance.Scenario.ID: true}
+	for _, before := range e.deaths.ended {
+		ids[before.instance.Scenario.ID] = ids[before.instance.Scenario.ID] || time.Since(before.left) < aftermath
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for other := range e.running {
+		ids[other.instance.Scenario.ID] = true
+	}
+	maps.DeleteFunc(ids, func(_ string, is bool) bool { return !is })
+	return sortedKeys(ids)
+}
+
+// refused reports whether a connection of an observation was refused.
+func refused(o *bundle.Observation) bool {
+	return slices.ContainsFunc(o.Iterations, func(it bundle.Iteration) bool {
+		return slices.ContainsFunc(it.Conns, func(c bundle.Conn) bool { return strings.Contains(c.DialError, "refused") })
+	})
 }
 
 // cutOff reports whether the target ended a connection before a response was complete.

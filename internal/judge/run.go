@@ -146,11 +146,7 @@ func (j *Judge) alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdic
 			v.Message += "; it was back after " + phrase.Span(b)
 		}
 	case left > 0:
-		where := "a scenario"
-		if last != nil {
-			where = phrase.Clip(last.Scenario)
-		}
-		v.Message = "the target stopped responding while " + where + " ran"
+		v.Message = "the target stopped responding while " + ranThen(run, last) + " ran"
 	case run == nil || len(run.Deaths) == 0 || len(all) > 0:
 		return v, false
 	default:
@@ -162,6 +158,17 @@ func (j *Judge) alive(run *bundle.Run, obs []*bundle.Observation) (bundle.Verdic
 		v.Message += fmt.Sprintf(": %d later runs were skipped", left)
 	}
 	return v, true
+}
+
+// ranThen names what ran when the target died for good.
+func ranThen(run *bundle.Run, last *bundle.Observation) string {
+	switch {
+	case run != nil && len(run.Deaths) > 0 && len(run.Deaths[len(run.Deaths)-1].Ran) > 1:
+		return "one of " + phrase.Clip(strings.Join(run.Deaths[len(run.Deaths)-1].Ran, ", "))
+	case last != nil:
+		return phrase.Clip(last.Scenario)
+	}
+	return "a scenario"
 }
 
 // judgesDeath reports whether the scenario of which the target died judges that itself.
@@ -287,6 +294,9 @@ func (j *Judge) monotone(run *bundle.Run, obs []*bundle.Observation) (bundle.Ver
 		}
 		for ; lives < len(deaths) && deaths[lives].At.Before(r.scrape.Sent); lives++ {
 			high = nil
+		}
+		if lives < len(deaths) && deaths[lives].Since.Before(r.scrape.Received) {
+			continue // it may be of the next life
 		}
 		for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled} {
 			before, seen := high[key]

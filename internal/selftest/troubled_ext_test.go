@@ -28,17 +28,21 @@ type troubled struct {
 // A gateway in trouble is blamed for the rules that its deviations break, and for nothing else. A run that cannot begin says why,
 // and blames nothing.
 func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
+	const mortalArea = "process.exit.*,process.start.*,process.input.*,coppice.kill-races-exit,stdio.exit.*"
 	const plain = ",axis:connect/json/1.1/identity"
 	for name, c := range map[string]troubled{
-		"late":                {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
-		"very late":           {like: "answers-after-20s", selection: "process.exit.codes" + plain, scale: 5 * testkit.Slowdown, nightly: true},
-		"too late":            {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
-		"never":               {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
-		"JSON for all":        {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
-		"a page for all":      {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
-		"a page for the rest": {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
-		"a limit of 25":       {like: "limit-25", selection: "process.exit.codes,process.list.*,connect.unary.*" + plain, scale: testkit.Slowdown},
-		"a proxy":             {like: "proxy-502", selection: "process.exit.codes,process.list.*,connect.unary.*,connect.error.*", scale: testkit.Slowdown, exit: 1},
+		"late":                      {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
+		"very late":                 {like: "answers-after-20s", selection: "process.exit.codes" + plain, scale: 5 * testkit.Slowdown, nightly: true},
+		"too late":                  {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
+		"never":                     {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
+		"JSON for all":              {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
+		"a page for all":            {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
+		"a page for the rest":       {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
+		"a limit of 25":             {like: "limit-25", selection: "process.exit.codes,process.list.*,connect.unary.*" + plain, scale: testkit.Slowdown},
+		"dying, and started again":  {like: "dies-on-late-input-restarted", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
+		"dying of a command, again": {like: "dies-on-unknown-program-restarted", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
+		"dying for good":            {like: "dies-on-late-input", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
+		"a proxy":                   {like: "proxy-502", selection: "process.exit.codes,process.list.*,connect.unary.*,connect.error.*", scale: testkit.Slowdown, exit: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

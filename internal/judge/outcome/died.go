@@ -11,7 +11,7 @@ func diedIn(run *bundle.Run, obs []*bundle.Observation) *bundle.Died {
 	if killers := Killers(run); len(killers) > 0 {
 		return &bundle.Died{Scenario: killers[0].Scenario, Axes: killers[0].Axes}
 	}
-	if last, left := Gone(obs); left > 0 && last != nil {
+	if last, left := Gone(obs); left > 0 && last != nil && (run == nil || len(run.Deaths) == 0) {
 		return &bundle.Died{Scenario: last.Scenario, Axes: last.Axes}
 	}
 	return nil
