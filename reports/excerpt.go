@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"assay/internal/bundle"
 )
@@ -92,7 +93,7 @@ func (w window) excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int)
 	}
 	it := &o.Iterations[at.Iteration]
 	var b strings.Builder
-	t := transcript{canvas: newCanvas(&b, Style{}), o: o, verdicts: []bundle.Verdict{worst}, current: at.Iteration, short: w.short}
+	t := transcript{canvas: newCanvas(&b, Style{}), o: o, verdicts: []bundle.Verdict{worst}, current: at.Iteration, short: w.short, told: toldFields(worst)}
 	t.n = max(n, leastExcerpt)
 	id := at.Conn
 	if at.Exchange >= 0 && at.Exchange < len(it.Exchanges) {
@@ -104,15 +105,25 @@ func (w window) excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int)
 		return ""
 	}
 	t.conn(it, &it.Conns[i])
-	return strings.Join(w.fold(strings.Split(strings.Trim(b.String(), "\n"), "\n")), "\n")
+	return strings.Join(w.fold(strings.Split(strings.Trim(b.String(), "\n"), "\n"), t.told), "\n")
+}
+
+// toldFields returns the header fields, in lower case, that a verdict names: in its evidence or in its message.
+func toldFields(v bundle.Verdict) map[string]bool {
+	told := map[string]bool{}
+	words := strings.FieldsFunc(v.Message, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, name := range slices.Concat(v.Evidence.Fields, words) {
+		told[strings.ToLower(name)] = true
+	}
+	return told
 }
 
 // leastExcerpt is the minimum width for drawing bytes.
 const leastExcerpt = 56
 
 // fold keeps the lines of a connection around the first mark, or the last lines if
-// there is none.
-func (w window) fold(lines []string) []string {
+// there is none, and all told header fields.
+func (w window) fold(lines []string, told map[string]bool) []string {
 	mark := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "◀") })
 	request := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, " "+string(sent)+" ") })
 	if w.short && request > 0 && (mark < 0 || mark > request) {
@@ -122,20 +133,32 @@ func (w window) fold(lines []string) []string {
 	if mark < 0 {
 		mark = len(lines) - 1
 	}
-	from, to := max(w.first, mark-w.before), min(len(lines), mark+w.behind)
-	if from <= w.first+1 {
-		from = 0
+	first := w.first
+	from, to := max(first, mark-w.before), min(len(lines), mark+w.behind)
+	if from <= first+1 {
+		first, from = 0, 0
 	}
 	var out []string
-	if from > 0 {
-		out = append(out, lines[:w.first]...)
-		out = append(out, fmt.Sprintf("      … %s folded", plural(from-w.first, "line")))
+	folded, field := 0, false
+	for i, l := range lines {
+		name, _, _ := strings.Cut(strings.TrimSpace(l), ":")
+		field = told[strings.ToLower(name)] || field && leadingSpaces(l) > stampColumns+2 // a field of several lines
+		if !field && i >= first && (i < from || i >= to) {
+			folded++
+			continue
+		}
+		out = append(appendFolded(out, folded), l)
+		folded = 0
 	}
-	out = append(out, lines[min(from, len(lines)):to]...)
-	if left := len(lines) - to; left > 0 {
-		out = append(out, fmt.Sprintf("      … %s folded", plural(left, "line")))
+	return appendFolded(out, folded)
+}
+
+// appendFolded appends the line that counts n folded ones, if there are any.
+func appendFolded(out []string, n int) []string {
+	if n == 0 {
+		return out
 	}
-	return out
+	return append(out, fmt.Sprintf("      … %s folded", plural(n, "line")))
 }
 
 // reproducersOf returns the reproducers of one rule of a scenario, or of all rules for "".

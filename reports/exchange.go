@@ -67,9 +67,11 @@ func (t *transcript) request(l *timeline, e *bundle.Exchange, named bool) {
 		head += "   (" + line(e.Name) + ")"
 	}
 	m := moment{at: e.Invoked, way: sent, head: painted{head, bold}}
-	if !t.short {
-		m.lines = t.headers(e.Request.Headers)
+	fields := e.Request.Headers
+	if t.short {
+		fields = slices.DeleteFunc(slices.Clone(fields), func(h bundle.Header) bool { return !t.told[strings.ToLower(h.Name)] })
 	}
+	m.lines = t.headers(fields)
 	for _, p := range sentPieces(e) {
 		colour := dim
 		if p.bad {

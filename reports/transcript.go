@@ -41,8 +41,10 @@ type transcript struct {
 	current  int // index of the current iteration
 	// only is the only exchange to draw of its connection; nil draws all.
 	only *bundle.Exchange
-	// short omits the header of a request, and describes a mark in text by its offset.
+	// short omits the header of a request, except for told fields, and describes a mark in text by its offset.
 	short bool
+	// told are the header fields, in lower case, that the drawn verdict names.
+	told map[string]bool
 }
 
 // fold is the limit of lines to draw, by default and with Verbose.

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -54,6 +55,19 @@ func (m *Match) Asked() iter.Seq[MatchField] {
 			}
 		}
 	}
+}
+
+// Fields lists the names of the header fields, trailers and metadata that the match is about.
+func (m *Match) Fields() []string {
+	if m == nil {
+		return nil
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(m.Headers)), slices.Collect(maps.Keys(m.HeaderMatches)),
+		slices.Collect(maps.Keys(m.Trailers)), slices.Collect(maps.Keys(m.Metadata)))
+	for i := range m.Any {
+		names = append(names, m.Any[i].Fields()...)
+	}
+	return names
 }
 
 // Outputs returns the output matches that are set, by stream.

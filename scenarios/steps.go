@@ -1,6 +1,10 @@
 package scenarios
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Call describes the request that a step makes, whatever the kind of step.
 type Call struct {
@@ -52,6 +56,25 @@ func (s *Step) Call() (c Call, ok bool) {
 		return Call{Kind: "list", As: s.List.As, RPC: rpc(s.List.Via)}, true
 	}
 	return Call{}, false
+}
+
+// Fields lists the names of the header fields that the step sets in its request, not those of every request.
+func (s *Step) Fields() []string {
+	var headers map[string]*string
+	var others []string
+	switch {
+	case s.Send != nil:
+		headers = s.Send.Headers
+		if s.Send.ContentLength != nil {
+			others = append(others, "Content-Length")
+		}
+	case s.Start != nil:
+		headers = s.Start.Headers
+	}
+	if s.Send != nil && s.Send.Timeout != nil || s.Start != nil && s.Start.TimeoutMS != nil {
+		others = append(others, "Connect-Timeout-Ms", "Grpc-Timeout")
+	}
+	return slices.AppendSeq(others, maps.Keys(headers))
 }
 
 // In returns the exchange with the control plane whose sandbox gets the request of the step, "" for

@@ -41,6 +41,7 @@ const (
 	SymptomBody          Symptom = "body"             // wrong body
 	SymptomViolation     Symptom = "violation"        // protocol violation
 	SymptomAbsent        Symptom = "absent"           // a required feature is absent
+	SymptomCodec         Symptom = "codec"            // the codec of a request is refused with HTTP 415
 	SymptomTooRare       Symptom = "too-rare"         // an order was not seen often enough
 	SymptomOther         Symptom = "other"
 )
@@ -50,7 +51,7 @@ var symptoms = []Symptom{
 	SymptomOutputShort, SymptomOutputOther, SymptomOutputMissing, SymptomExitCode, SymptomEndEvent, SymptomNoEnd, SymptomStalled,
 	SymptomNoEndStream, SymptomStreamStatus, SymptomNoDeadline, SymptomErrorCode, SymptomErrorForm, SymptomNotRefused,
 	SymptomRefused, SymptomStatus, SymptomHeader, SymptomNotListed, SymptomStillListed, SymptomOrder, SymptomTime,
-	SymptomCounters, SymptomConnection, SymptomCompression, SymptomBody, SymptomViolation, SymptomAbsent, SymptomTooRare, SymptomOther,
+	SymptomCounters, SymptomConnection, SymptomCompression, SymptomBody, SymptomViolation, SymptomAbsent, SymptomCodec, SymptomTooRare, SymptomOther,
 }
 
 // Symptoms lists all symptoms.

@@ -85,4 +85,7 @@ type Evidence struct {
 	Exchange  int   `json:"exchange"` // -1 when none
 	Conn      int   `json:"conn"`     // -1 when none
 	Off       int64 `json:"off"`      // byte offset in the body, -1 when none
+	// Fields are the names of the header fields that decide, in lower case and sorted: those that the script sets in the
+	// request, and those that a clause of the rule names.
+	Fields []string `json:"fields,omitempty"`
 }

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -85,7 +87,7 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 			t.addOf(sc, sc.read(c, finding{grade: unclear, message: sc.says("", why), at: sc.at(nil, -1)}))
 			continue
 		}
-		for _, name := range subjectNames(c.Subjects) {
+		for _, name := range sc.inOrder(c.Subjects) {
 			t.addOf(sc, sc.expect(name, c.Subjects[name]))
 		}
 		if len(c.Parity) > 0 {
@@ -138,6 +140,20 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 		}
 	}
 	sort.Strings(names)
+	return names
+}
+
+// inOrder returns the names of subjects in the order in which they ended, those that did not last. Of several breaches
+// the first is told: a download of what was not uploaded fails, too.
+func (s *scene) inOrder(subjects map[string]*scenarios.Match) []string {
+	ended := func(name string) int64 {
+		if x := s.subject(name); x != nil && x.Returned != nil {
+			return x.Returned.N
+		}
+		return math.MaxInt64
+	}
+	names := subjectNames(subjects)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ended(a), ended(b)) })
 	return names
 }
 

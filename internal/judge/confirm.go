@@ -32,15 +32,23 @@ func awaited(o *bundle.Observation, f finding) bool {
 
 // outcomeAt returns the outcome of the exchange that a piece of evidence names; "" if it names none.
 func outcomeAt(o *bundle.Observation, at bundle.Evidence) bundle.Outcome {
+	if x := exchangeAt(o, at); x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+// exchangeAt returns the exchange that a piece of evidence names, or nil.
+func exchangeAt(o *bundle.Observation, at bundle.Evidence) *bundle.Exchange {
 	for i := range o.Iterations {
 		it := &o.Iterations[i]
 		for n := range it.Exchanges {
 			if it.Index == at.Iteration && it.Exchanges[n].ID == at.Exchange {
-				return it.Exchanges[n].Outcome
+				return &it.Exchanges[n]
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // confirm makes of a suspicion what the second pass of the run has found: a failure that it saw again, or nothing

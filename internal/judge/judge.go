@@ -52,6 +52,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 			continue
 		}
 		v := j.verdict(id, o, t)
+		decide(&v, s, o)
 		wavers(&v, s, t)
 		j.confirm(&v, s, run, o)
 		died(&v, s, o)
