@@ -30,9 +30,9 @@ func decide(x *transport.Exchange, s bundle.Exchange, ok bool) bundle.Feature {
 	case ok:
 		return present(describe(s))
 	case refused(s):
-		return absent(describe(s))
+		return lacks(s, describe(s))
 	case isForeign(s, x.BodyBytes()):
-		return absent(foreignWords(s))
+		return lacks(s, foreignWords(s))
 	}
 	return unknown(describe(s))
 }

@@ -70,6 +70,11 @@ func absent(detail string) bundle.Feature {
 	return bundle.Feature{State: bundle.FeatureAbsent, Detail: detail}
 }
 
+// lacks is the result of a call that shows that a feature is absent: the request, and what was said to it.
+func lacks(s bundle.Exchange, said string) bundle.Feature {
+	return absent(s.Request.Method + " " + s.Request.Path + ": " + said)
+}
+
 func unknown(detail string) bundle.Feature {
 	return bundle.Feature{State: bundle.FeatureUnknown, Detail: detail}
 }

@@ -35,7 +35,7 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 	case ours && !hasEvent(s, bundle.EventUnknown):
 		f.Detail += "; no end event"
 	case s.Outcome == bundle.OutcomeComplete || len(s.Events) > 0:
-		f = absent(foreignWords(s))
+		f = lacks(s, foreignWords(s))
 	}
 	return findings{featCommands: f}, nil
 }

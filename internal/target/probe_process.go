@@ -84,11 +84,11 @@ func (c *client) decideStart(ctx context.Context, run *running, s bundle.Exchang
 	case f.State != bundle.FeaturePresent && s.Error != nil && slices.Contains(refusesCommand, s.Error.Code):
 		if r, err := c.startRequest(command{text: "true"}); err == nil {
 			if same, _ := c.likeNothing(ctx, r, c.do(ctx, r)); same {
-				return absent("the same response as for a nonexistent method: " + f.Detail)
+				return lacks(s, "the same response as for a nonexistent method: "+describe(s))
 			}
 		}
-		f = absent(f.Detail + "; commands were sent as " + shell + " COMMAND: if the target needs another shell, set it with --shell, for example --shell '" +
-			strings.Join(fallbackShell[:], " ") + "'")
+		f = lacks(s, describe(s)+"; commands were sent as "+shell+" COMMAND: if the target needs another shell, set it with --shell, for example --shell '"+
+			strings.Join(fallbackShell[:], " ")+"'")
 	}
 	return f
 }

@@ -102,7 +102,7 @@ func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, ok wor
 		case !unspoken(s) && first.State != bundle.FeatureUnknown:
 			first = unknown(said)
 		case first.State == "":
-			first = absent(said)
+			first = lacks(s, said)
 		}
 	}
 	return first

@@ -153,9 +153,9 @@ func decideUpgrade(s bundle.Exchange) bundle.Feature {
 		return present(describe(s))
 	case s.Outcome == bundle.OutcomeComplete && !isAuth(s) && s.Response.Status < 500 && s.Response.Status != 429, refused(s):
 		if s.Response.Status < 400 {
-			return absent(foreignWords(s))
+			return lacks(s, foreignWords(s))
 		}
-		return absent(describe(s))
+		return lacks(s, describe(s))
 	}
 	return unknown(describe(s))
 }

@@ -121,7 +121,7 @@ func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchang
 	same, asked := c.likeNothing(ctx, r, x)
 	switch {
 	case same && s.Response.Status < 500:
-		return absent("the same response as for a nonexistent method: " + describe(s))
+		return lacks(s, "the same response as for a nonexistent method: "+describe(s))
 	case asked && s.Error != nil && s.Error.Code != "" && strings.HasPrefix(r.rpc, "process.") && r.rpc != call.ProcessList:
 		return present("the method exists and refuses the process: " + describe(s))
 	}
@@ -133,7 +133,8 @@ func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchang
 func (c *client) decidePage(ctx context.Context, r request, x *transport.Exchange, ok bool) bundle.Feature {
 	if ok {
 		if same, _ := c.likeNothing(ctx, r, x); same {
-			return absent("the same response as for every path: " + describe(x.Snapshot()))
+			s := x.Snapshot()
+			return lacks(s, "the same response as for every path: "+describe(s))
 		}
 	}
 	return c.decideCall(ctx, r, x, ok)

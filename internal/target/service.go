@@ -208,7 +208,7 @@ func (c *client) servesVersion(ctx context.Context, version string) bundle.Featu
 		case s.Response != nil && !slices.Contains(asksForAnother, s.Response.Status):
 			return present(describe(s))
 		case s.Response != nil, s.Outcome == bundle.OutcomeGarbage, s.Outcome == bundle.OutcomeClosed, s.Outcome == bundle.OutcomeReset:
-			last = absent(describe(s))
+			last = lacks(s, describe(s))
 		default:
 			last = unknown(describe(s))
 		}

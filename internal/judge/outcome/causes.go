@@ -12,7 +12,8 @@ import (
 )
 
 // Causes finds the causes of the failures of a run. A rule follows from a broken foundation rule
-// if the foundation explains the symptom of each of its failures, or names the rule. A broken
+// if the foundation explains the symptom of each of its failures, or names the rule. It also follows
+// from a more basic rule that was broken in the same way in the same exchange. A broken
 // rule that does not follow from another is a cause. Causes are sorted by rank (foundations
 // first), then by the number of rules that follow from them, then by id.
 func Causes(run *bundle.Run, cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Cause {
@@ -76,8 +77,17 @@ func (c *causal) sorted() []*breakage {
 	for _, b := range c.rules {
 		all = append(all, b)
 	}
-	slices.SortFunc(all, func(a, b *breakage) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(all, (*breakage).compare)
 	return all
+}
+
+// compare orders rules, the most basic first: by rank, then must before should before may, then by id.
+func (b *breakage) compare(o *breakage) int {
+	return cmp.Or(cmp.Compare(b.rank(), o.rank()), cmp.Compare(b.level(), o.level()), cmp.Compare(b.id, o.id))
+}
+
+func (b *breakage) level() int {
+	return slices.Index([]string{"must", "should", "may"}, b.bad[0].Level)
 }
 
 // noRank is the rank of a rule that is not a foundation: after all foundations.
@@ -144,11 +154,28 @@ func (b *breakage) intermittent() bool {
 func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 	var by []*breakage
 	for _, f := range c.rules {
-		if f != b && (f.fails || v.Conclusion == bundle.Advisory) && f.rank() < b.rank() && f.explains(v) {
+		more := f.compare(b) < 0 && (f.fails || v.Conclusion == bundle.Advisory)
+		if more && (f.rank() < b.rank() && f.explains(v) || f.shares(v)) {
 			by = append(by, f)
 		}
 	}
 	return by
+}
+
+// shares reports whether the rule was broken by what a breach of another rule shows: the same exchange has
+// the same symptom. The features that a target lacks are one breach as well.
+func (b *breakage) shares(v *bundle.Verdict) bool {
+	return slices.ContainsFunc(b.bad, func(o *bundle.Verdict) bool {
+		switch {
+		case o.Symptom != v.Symptom || o.Symptom == "" || o.Scenario != v.Scenario || o.Axes != v.Axes:
+			return false
+		case o.Symptom == bundle.SymptomAbsent:
+			return true
+		case o.Evidence == nil || v.Evidence == nil || o.Evidence.Exchange < 0:
+			return false
+		}
+		return o.Evidence.Exchange == v.Evidence.Exchange && o.Evidence.Iteration == v.Evidence.Iteration
+	})
 }
 
 // explains reports whether a breach or an inconclusive verdict of another rule follows from this
@@ -277,7 +304,10 @@ func (c *causal) cause(b *breakage) bundle.Cause {
 		}
 	}
 	cause.Scenarios = append([]string{}, sortedOnce(cause.Scenarios)...)
-	if best.Scenario != "" {
+	switch {
+	case b.absent():
+		c.lacking(&cause)
+	case best.Scenario != "":
 		cause.Reproducer = replay(c.run, instance{best.Scenario, best.Axes})
 	}
 	return cause

@@ -44,6 +44,22 @@ func over(v bundle.Verdict, protocol, http string) bundle.Verdict {
 	return v
 }
 
+// seen is a verdict whose evidence is an exchange of an iteration.
+func seen(v bundle.Verdict, iteration, exchange int) bundle.Verdict {
+	v.Evidence = &bundle.Evidence{Iteration: iteration, Exchange: exchange, Off: -1}
+	return v
+}
+
+// leveled is a verdict on a rule of another level.
+func leveled(v bundle.Verdict, level string) bundle.Verdict {
+	v.Level = level
+	return v
+}
+
+func lacks(feature string) bundle.Verdict {
+	return bundle.Verdict{Rule: "profile.e2b." + feature, Level: "must", Conclusion: bundle.Fail, Symptom: bundle.SymptomAbsent, Message: feature + " is absent"}
+}
+
 func TestCauses(t *testing.T) {
 	short, fail := bundle.SymptomOutputShort, bundle.Fail
 	cases := []struct {
@@ -116,6 +132,32 @@ func TestCauses(t *testing.T) {
 		}, map[string][]string{"process.start.begins": {}, "process.end.once": {}}},
 		{"a rule about the whole run", []bundle.Verdict{{Rule: "profile.e2b.process.pty", Level: "must", Conclusion: fail, Symptom: bundle.SymptomAbsent}},
 			map[string][]string{"profile.e2b.process.pty": {}}},
+		{"one exchange with one symptom is one cause, headed by the first id", []bundle.Verdict{
+			seen(on("a.short", "x.y.z", fail, bundle.SymptomHeader), 0, 1), seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), 0, 1),
+		}, map[string][]string{"x.y.a": {"x.y.z"}}},
+		{"one exchange is headed by a must, whatever the id", []bundle.Verdict{
+			seen(on("a.short", "x.y.z", fail, bundle.SymptomHeader), 0, 1), leveled(seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), 0, 1), "should"),
+		}, map[string][]string{"x.y.z": {"x.y.a"}}},
+		{"one exchange is headed by a foundation, whatever the level", []bundle.Verdict{
+			seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), 0, 1), leveled(seen(on("a.short", "process.end.once", fail, bundle.SymptomHeader), 0, 1), "should"),
+		}, map[string][]string{"process.end.once": {"x.y.a"}}},
+		{"an advisory heads no failure of its exchange", []bundle.Verdict{
+			seen(on("a.short", "process.end.once", bundle.Advisory, bundle.SymptomHeader), 0, 1), seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), 0, 1),
+		}, map[string][]string{"x.y.a": {}}},
+		{"two exchanges, iterations, axes or symptoms are two causes", []bundle.Verdict{
+			seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), 0, 1), seen(on("a.short", "x.y.b", fail, bundle.SymptomHeader), 0, 2),
+			seen(on("a.short", "x.y.c", fail, bundle.SymptomHeader), 1, 1), seen(over(on("a.short", "x.y.d", fail, bundle.SymptomHeader), "connect", "h2c"), 0, 1),
+			seen(on("a.short", "x.y.e", fail, bundle.SymptomStatus), 0, 1), seen(on("a.long", "x.y.f", fail, bundle.SymptomHeader), 0, 1),
+		}, map[string][]string{"x.y.a": {}, "x.y.b": {}, "x.y.c": {}, "x.y.d": {}, "x.y.e": {}, "x.y.f": {}}},
+		{"a rule that is broken in an exchange of its own is a cause", []bundle.Verdict{
+			seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), 0, 1), seen(on("a.short", "x.y.z", fail, bundle.SymptomHeader), 0, 1),
+			seen(on("a.long", "x.y.z", fail, bundle.SymptomHeader), 0, 1),
+		}, map[string][]string{"x.y.a": {}, "x.y.z": {}}},
+		{"evidence without an exchange says nothing", []bundle.Verdict{
+			seen(on("a.short", "x.y.a", fail, bundle.SymptomHeader), -1, -1), seen(on("a.short", "x.y.z", fail, bundle.SymptomHeader), -1, -1),
+		}, map[string][]string{"x.y.a": {}, "x.y.z": {}}},
+		{"the features that a target lacks are one cause", []bundle.Verdict{lacks("process.pty"), lacks("files"), on("a.short", "x.y.z", fail, short)},
+			map[string][]string{"profile.e2b.files": {"profile.e2b.process.pty"}, "x.y.z": {}}},
 		{"a deviation is no cause", []bundle.Verdict{on("a.short", "process.output.complete", bundle.Deviation, short)}, map[string][]string{}},
 	}
 	for _, c := range cases {
@@ -160,6 +202,31 @@ func TestACauseIsToldByItsBestEvidence(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, causes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The features that a target lacks are listed with their probes, and have one command.
+func TestACauseListsTheFeaturesThatATargetLacks(t *testing.T) {
+	run := testRun()
+	run.Profile, run.Flags = "e2b", []string{"--profile", "e2b"}
+	run.Features = map[string]bundle.Feature{
+		"files":       {State: bundle.FeatureAbsent, Detail: "GET /files?path=.: 404 text/plain"},
+		"process.pty": {State: bundle.FeatureAbsent, Detail: "the field pty is ignored"},
+	}
+	skipped := on("process.pty.size", "process.pty.size", bundle.Unsupported, "")
+	for _, c := range []struct {
+		verdicts []bundle.Verdict
+		want     string
+	}{
+		{[]bundle.Verdict{lacks("process.pty"), skipped}, "process.pty is absent"},
+		{[]bundle.Verdict{lacks("process.pty"), lacks("files"), skipped},
+			"2 features are required by the profile but absent:\n  files: GET /files?path=.: 404 text/plain\n  process.pty: the field pty is ignored"},
+	} {
+		causes := Causes(run, foundations(), c.verdicts)
+		const again = "assay conform http://127.0.0.1:8081 --select process.pty.size --profile e2b"
+		if len(causes) != 1 || causes[0].Message != c.want || causes[0].Reproducer != again {
+			t.Errorf("want one cause with %q and %q, got %+v", c.want, again, causes)
+		}
 	}
 }
 
