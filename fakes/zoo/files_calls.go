@@ -85,6 +85,12 @@ func filesystemCallFaults() []fault {
 			Source: "gateways that send only what changes; the SDK waits for it",
 		}, fileStream{send: func(m *filesystem.WatchDirResponse) bool { return m.GetStart() == nil }}.install},
 		{Fault{
+			ID:     "watch-mute",
+			Title:  "The stream of a watched directory sends nothing",
+			Breaks: []string{"filesystem.watch.start"},
+			Source: "gateways with a stub for calls that they do not support",
+		}, fileStream{send: func(*filesystem.WatchDirResponse) bool { return false }}.install},
+		{Fault{
 			ID:     "watch-rename-as-remove",
 			Title:  "A renamed file is reported as removed",
 			Breaks: []string{"filesystem.watch.rename", "filesystem.watch.moved-out"},

@@ -169,6 +169,16 @@ func uploadRequestFaults() []fault {
 			Source: "gateways that ignore Content-Encoding in requests",
 		}, onFilesRequest(func(r *http.Request) { r.Header.Del("Content-Encoding") })},
 		{Fault{
+			ID:     "upload-without-form-refused",
+			Title:  "An upload that is not a form is refused",
+			Breaks: []string{"files.write.round-trip"},
+			Source: "gateways that read only forms, like the E2B daemon before its version 0.5",
+		}, onFilesRequest(func(r *http.Request) {
+			if r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+				r.Header.Set("Content-Type", "text/plain")
+			}
+		})},
+		{Fault{
 			ID:     "upload-refusal-waits",
 			Title:  "An upload is refused only after its body",
 			Breaks: []string{"files.write.expect-refused"},

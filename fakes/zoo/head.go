@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"compress/gzip"
 	"context"
 	"net/http"
 	"strings"
@@ -70,6 +71,22 @@ func headFaults() []fault {
 			Breaks: []string{"connect.compression.unary-accepted", "connect.compression.preference"},
 			Source: "connect-go, as measured",
 		}, onPolicy(encodesAsAsked)},
+		{Fault{
+			ID:     "proto-refused",
+			Title:  "The content types of protobuf over Connect get HTTP 415",
+			Breaks: []string{"connect.type.unary-codecs"},
+			Source: "hand-written gateways that read only JSON",
+		}, onRequest(func(r *http.Request) {
+			if kind := r.Header.Get("Content-Type"); kind == "application/proto" || kind == "application/connect+proto" {
+				r.Header.Set("Content-Type", kind+"buf")
+			}
+		})},
+		{Fault{
+			ID:     "stream-gzipped",
+			Title:  "A stream is compressed as a whole for a client that accepts gzip",
+			Breaks: []string{"connect.compression.no-whole-stream"},
+			Source: "middleware that compresses every response, such as Compress of chi, and gzip of nginx",
+		}, onAnswer(gzipped)},
 		{Fault{
 			ID:     "allow-missing",
 			Title:  "HTTP 405 does not name the allowed methods",
@@ -201,6 +218,36 @@ func (unflushed) Flush() {}
 
 // Unwrap is for http.ResponseController.
 func (w unflushed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// gzipped compresses the whole body of a stream for a client that accepts it.
+func gzipped(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if !isConnectStream(r) || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		next.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	packed := gzipWriter{w, gzip.NewWriter(w)}
+	defer packed.body.Close() // a client that has gone gets nothing
+	next.ServeHTTP(packed, r)
+}
+
+// gzipWriter compresses a body.
+type gzipWriter struct {
+	http.ResponseWriter
+	body *gzip.Writer
+}
+
+func (w gzipWriter) Write(p []byte) (int, error) { return w.body.Write(p) }
+
+// Flush sends the written bytes.
+func (w gzipWriter) Flush() {
+	// The next write returns the same errors.
+	_ = w.body.Flush()
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (w gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // isUnaryError reports whether a response is a unary error of an RPC.
 func isUnaryError(h http.Header, status int) bool {

@@ -27,6 +27,12 @@ func inputFaults() []fault {
 			Source: "AgentENV/cube-gateway: a write to a full pipe is abandoned",
 		}, onStdin(func(next gateway.Input) gateway.Input { return shortInput{next} })},
 		{Fault{
+			ID:     "stdin-ends-after-write",
+			Title:  "The input of a process ends after the first write",
+			Breaks: []string{"process.input.open", "process.input.delivered"},
+			Source: "gateways that run a command as one call with its whole input, such as Python's communicate()",
+		}, onStdin(func(next gateway.Input) gateway.Input { return onceInput{next} })},
+		{Fault{
 			ID:     "close-stdin-ignored",
 			Title:  "CloseStdin succeeds but does nothing",
 			Breaks: []string{"process.input.close"},
@@ -100,6 +106,14 @@ type shortInput struct{ gateway.Input }
 
 func (s shortInput) Write(ctx context.Context, b []byte) error {
 	return s.Input.Write(ctx, b[:min(len(b), pipeSize)])
+}
+
+// onceInput closes stdin after a write.
+type onceInput struct{ gateway.Input }
+
+func (o onceInput) Write(ctx context.Context, b []byte) error {
+	defer o.CloseStdin()
+	return o.Input.Write(ctx, b)
 }
 
 // openStdin ignores CloseStdin.
