@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"strings"
+
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
@@ -47,8 +49,13 @@ func (e *exam) streamCall() bool {
 
 // beforeRPC reports whether an HTTP error may come from a layer before the RPC: a check of the
 // token, the protocol version or the content type, or a limit of a server or proxy. Apart from
-// the three checks, an error with an RPC code does not.
+// the three checks, an error with an RPC code does not. A codec that the target does not know gets HTTP 415: what
+// else it gets breaks only the rule that says so.
 func (e *exam) beforeRPC() bool {
+	codec := strings.TrimPrefix(requestType(e.x), call.StreamType)
+	if codec != call.JSON && codec != call.Proto {
+		return true
+	}
 	request := &bundle.Response{Headers: e.x.Request.Headers}
 	switch status(e.x) {
 	case 401, 403, 415:

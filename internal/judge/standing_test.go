@@ -140,9 +140,12 @@ func TestWhatStandsBeforeTheRPCLayerMayAnswerAStreamByHTTP(t *testing.T) {
 		"a bad protocol version": {400, func(x *bundle.Exchange) {
 			x.Request.Headers = append(x.Request.Headers[:1:1], bundle.Header{Name: "connect-protocol-version", Value: "2"})
 		}, false},
-		"a bad token":                 {401, nil, false},
-		"a token without the right":   {403, nil, false},
-		"an unknown content type":     {415, nil, false},
+		"a bad token":               {401, nil, false},
+		"a token without the right": {403, nil, false},
+		"an unknown content type":   {415, nil, false},
+		"an error of the RPC about a codec that nobody knows": {400, func(x *bundle.Exchange) {
+			x.Request.Headers = headers("Content-Type", "application/connect+assay", "Connect-Protocol-Version", "1")
+		}, false},
 		"a page of a proxy":           {502, func(x *bundle.Exchange) { x.Response.Headers = headers("Content-Type", "text/html") }, false},
 		"a request that was not POST": {405, func(x *bundle.Exchange) { x.Request.Method = "GET" }, false},
 		"a request of raw bytes":      {400, func(x *bundle.Exchange) { x.Op = "raw" }, false},

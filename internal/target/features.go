@@ -2,6 +2,7 @@ package target
 
 import (
 	"slices"
+	"strings"
 
 	"assay/internal/bundle"
 )
@@ -72,7 +73,8 @@ func absent(detail string) bundle.Feature {
 
 // lacks is the result of a call that shows that a feature is absent: the request, and what was said to it.
 func lacks(s bundle.Exchange, said string) bundle.Feature {
-	return absent(s.Request.Method + " " + s.Request.Path + ": " + said)
+	path, _, _ := strings.Cut(s.Request.Path, "?")
+	return absent(s.Request.Method + " " + path + ": " + said)
 }
 
 func unknown(detail string) bundle.Feature {

@@ -230,6 +230,58 @@ func TestACauseListsTheFeaturesThatATargetLacks(t *testing.T) {
 	}
 }
 
+// What the rules of the catalogue explain, where the consequences do not look like their cause.
+func TestTheFoundationsOfTheCatalogue(t *testing.T) {
+	cat, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail := bundle.Fail
+	for _, c := range []struct {
+		name, cause string
+		follows     []bundle.Verdict
+	}{
+		{"a refused upload, and its download", "files.write.round-trip", []bundle.Verdict{
+			on("files.write.parents", "files.write.parents", fail, bundle.SymptomStatus), on("files.gzip.upload", "files.gzip.upload", fail, bundle.SymptomStatus),
+			on("sandbox.files.uploaded", "sandbox.files.command-reads", fail, bundle.SymptomOutputMissing),
+		}},
+		{"a watch that sends nothing", "filesystem.watch.start", []bundle.Verdict{
+			on("filesystem.watch.missing", "filesystem.watch.missing", fail, bundle.SymptomNoAnswer),
+			on("filesystem.watch.keepalive", "filesystem.watch.keepalive", fail, bundle.SymptomHeldBack),
+			on("sandbox.files.watched", "sandbox.files.watch-sees-commands", fail, bundle.SymptomHeldBack),
+		}},
+		{"a codec that is unknown", "connect.type.unary-codecs", []bundle.Verdict{
+			on("process.start.plain", "process.start.begins", fail, bundle.SymptomCodec), on("process.exit.codes", "process.end.once", fail, bundle.SymptomCodec),
+			on("connect.type.unary", "connect.unary.success-status", fail, bundle.SymptomCodec),
+			on("connect.timeout.expires", "connect.timeout.expired", fail, bundle.SymptomCodec),
+		}},
+		{"a stream that is gzip as a whole", "connect.compression.no-whole-stream", []bundle.Verdict{
+			on("connect.compression.response", "connect.stream.reserved-flags", fail, bundle.SymptomViolation),
+			on("connect.compression.response", "connect.compression.declared-response", fail, bundle.SymptomViolation),
+			on("connect.compression.response", "connect.stream.end-stream-once", fail, bundle.SymptomNoEndStream),
+		}},
+		{"input that ends after the first write", "process.input.open", []bundle.Verdict{
+			on("process.input.echo", "process.input.delivered", fail, bundle.SymptomRefused), on("process.input.echo", "process.input.close", fail, bundle.SymptomRefused),
+			on("process.connect.client-gone", "process.connect.client-gone", fail, bundle.SymptomRefused),
+			on("process.list.running", "process.list.running", fail, bundle.SymptomNotListed),
+			on("process.signal.term-caught", "process.signal.term-keeps-entry", fail, bundle.SymptomExitCode),
+			on("stdio.shared.output", "stdio.shared.collaborative", fail, bundle.SymptomOutputShort),
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Causes(testRun(), cat, append(c.follows, on("a.short", c.cause, fail, bundle.SymptomOther)))
+			if len(got) != 1 || got[0].Rule != c.cause || len(got[0].Follows) != len(c.follows) {
+				t.Errorf("want one cause, %s, with %d rules that follow, got %+v", c.cause, len(c.follows), got)
+			}
+			for _, v := range c.follows {
+				if cat.Rule(v.Rule) == nil {
+					t.Errorf("there is no rule %s", v.Rule)
+				}
+			}
+		})
+	}
+}
+
 // A run is inconclusive if it skipped scenarios for a reason other than their flags.
 func TestARunThatWasCutShortIsInconclusive(t *testing.T) {
 	for reason, want := range map[bundle.SkipReason]int{
