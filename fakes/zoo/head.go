@@ -227,7 +227,7 @@ func gzipped(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	}
 	w.Header().Set("Content-Encoding", "gzip")
 	packed := gzipWriter{w, gzip.NewWriter(w)}
-	defer packed.body.Close() // a client that has gone gets nothing
+	defer func() { _ = packed.body.Close() }() // a client that has gone gets nothing
 	next.ServeHTTP(packed, r)
 }
 
