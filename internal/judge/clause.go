@@ -143,17 +143,19 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 	return names
 }
 
-// inOrder returns the names of subjects in the order in which they ended, those that did not last. Of several breaches
-// the first is told: a download of what was not uploaded fails, too.
+// inOrder returns the names of subjects in the order of their steps, and of those of parallel steps by name. Of several
+// breaches the first is told: a download of what was not uploaded fails, too.
 func (s *scene) inOrder(subjects map[string]*scenarios.Match) []string {
-	ended := func(name string) int64 {
-		if x := s.subject(name); x != nil && x.Returned != nil {
-			return x.Returned.N
+	step := func(name string) (n int) {
+		if x := s.subject(name); x == nil {
+			return math.MaxInt
+		} else if _, err := fmt.Sscanf(x.Step, "steps[%d]", &n); err != nil {
+			return -1 // a raw connection has none
 		}
-		return math.MaxInt64
+		return n
 	}
 	names := subjectNames(subjects)
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ended(a), ended(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(step(a), step(b)) })
 	return names
 }
 

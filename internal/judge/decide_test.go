@@ -75,8 +75,11 @@ func TestOfSeveralBreachesTheFirstIsTold(t *testing.T) {
 	s.Expect[0].Subjects["up"] = &scenarios.Match{Status: []int{200}}
 	up, down := unaryExchange("up"), unaryExchange("down")
 	up.Response.Status, down.Response.Status = 403, 404
-	down.Returned = &bundle.Stamp{T: up.Returned.T + 1, N: up.Returned.N + 1}
-	wantVerdict(t, judgeOne(t, s, observation(up, down)), bundle.Fail, "up: want HTTP 200, saw HTTP 403")
-	up.Returned = nil // it never ended
-	wantVerdict(t, judgeOne(t, s, observation(up, down)), bundle.Fail, "down: want HTTP 200, saw HTTP 404")
+	for _, c := range []struct{ up, down, want string }{
+		{"steps[2]", "steps[10]", "up: want HTTP 200, saw HTTP 403"},
+		{"steps[1].parallel[0]", "steps[1].parallel[1]", "down: want HTTP 200, saw HTTP 404"},
+	} {
+		up.Step, down.Step = c.up, c.down
+		wantVerdict(t, judgeOne(t, s, observation(up, down)), bundle.Fail, c.want)
+	}
 }
