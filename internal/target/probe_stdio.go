@@ -183,23 +183,33 @@ func stdioEOF(ctx context.Context, c *client) bundle.Feature {
 	return absent("eof has no effect")
 }
 
-// stdioPTY runs a command that says whether it has a terminal.
+// stdioPTY runs a command that says whether it has a terminal. A server that passes no output on at all gives nobody one.
 func stdioPTY(ctx context.Context, c *client) bundle.Feature {
-	s, first := c.attach(ctx, sayTerminal, "pty=1&cols=80&rows=24")
-	defer s.kill(ctx)
-	if !first.Switched() {
+	out, first := c.printed(ctx, sayTerminal, "pty=1&cols=80&rows=24")
+	switch {
+	case !first.Switched():
 		return decideUpgrade(first)
-	}
-	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
-	defer cancel()
-	watch(bounded, s.x, func(bundle.Exchange) bool { return false })
-	switch out := string(s.x.Output("stdout")); {
 	case strings.Contains(out, "terminal"):
 		return present("pty=1 gives a terminal")
 	case strings.Contains(out, "pipe"):
 		return absent("pty=1 has no effect")
 	}
+	if out, _ := c.printed(ctx, sayTerminal, ""); out == "" {
+		return absent("no output, with pty=1 or without")
+	}
 	return unknown("pty=1: no output")
+}
+
+// printed runs a command and returns its output.
+func (c *client) printed(ctx context.Context, text, more string) (string, bundle.Exchange) {
+	s, first := c.attach(ctx, text, more)
+	defer s.kill(ctx)
+	if first.Switched() {
+		bounded, cancel := context.WithTimeout(ctx, c.limit/2)
+		defer cancel()
+		watch(bounded, s.x, func(bundle.Exchange) bool { return false })
+	}
+	return string(s.x.Output("stdout")), first
 }
 
 // sessionName returns the name of a new session.

@@ -155,6 +155,23 @@ func TestAShellThatIsRunUnaskedIsNoSession(t *testing.T) {
 	}
 }
 
+// A server that sends nothing can show no feature, a terminal neither.
+func TestASilentSocketHasNoOptionalFeature(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.Handle("/", (&gateway{}).handler())
+	mux.HandleFunc("GET /attach", func(w http.ResponseWriter, r *http.Request) {
+		if c, err := websocket.Accept(w, r, nil); err == nil {
+			<-c.CloseRead(r.Context()).Done()
+		}
+	})
+	for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1}, "stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared") {
+		if feature.State != bundle.FeatureAbsent {
+			t.Errorf("%s = %+v, want it absent", id, feature)
+		}
+	}
+}
+
 func TestAServerWithNothingButSocketsIsATarget(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /in/here", &sockets{query: "sandbox=s1"})
