@@ -55,15 +55,16 @@ func (r result) causes() []string {
 	return ids
 }
 
-// conform runs the scenarios that match selection, all if it is "", against a server, and returns the
+// conform runs the scenarios that match selection, all if it is "", against a server, with further flags, and returns the
 // report and what was printed. Broken should rules fail too.
-func conform(t *testing.T, g endpoint, selection string) (result, string) {
+func conform(t *testing.T, g endpoint, selection string, flags ...string) (result, string) {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := exec.CommandContext(t.Context(), program(t), "conform", g.url, "--strict", "--reproduce", "0", "--report", "json="+report)
 	if selection != "" {
 		c.Args = append(c.Args, "--select", selection)
 	}
+	c.Args = append(c.Args, flags...)
 	c.Env = append(clean(), "ASSAY_TOKEN="+g.token)
 	out, err := c.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// npmLimit is what npm may take: the largest of our lists has 23 MB in 28 packages.
+// npmLimit is what npm may take: the largest of our lists has 125 MB in 29 packages, 107 MB of them Bun.
 const npmLimit = 3 * time.Minute
 
 // npmStamp is the file that says which lock file node_modules was made from.

@@ -23,3 +23,18 @@ func TestAClosedPortRefusesUntilItListens(t *testing.T) {
 	}
 	_ = c.Close()
 }
+
+func TestAServerListensAtAReservedPortAgainAndAgain(t *testing.T) {
+	addr := ReservedPort(t)
+	for range 2 {
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Close(), l.Close()
+	}
+}
