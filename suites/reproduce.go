@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,10 @@ func (s *session) reproducing() (limit int, budget time.Duration) {
 // reproduce writes the reproducers of all failures, tries some of them, and adds them to the
 // bundle and the report.
 func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
-	failures := failuresOf(observed, out)
+	failures := slices.DeleteFunc(failuresOf(observed, out), func(f reproduce.Failure) bool {
+		// What kills the target would cut off the others. The report has its command.
+		return slices.ContainsFunc(s.run.Deaths, func(d bundle.Death) bool { return d.Scenario == f.Observation.Scenario })
+	})
 	if len(failures) == 0 {
 		return nil
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/testkit"
 )
 
 const (
@@ -31,12 +31,7 @@ expect: [{rule: process.end.exit-code, p: {end: {code: 3}}}]
 // A gateway that a scenario kills is started again, the killer is the only cause, and the rest is judged.
 func TestExecStartsAGatewayThatDiesAgain(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := testkit.ReservedPort(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"kill.yaml": fmt.Sprintf(killing, dir), "fine.yaml": fine} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

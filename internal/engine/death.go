@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// mostDeaths is how often a target may die before the rest of a run is left out.
+	// mostDeaths is how often a target may die before the rest of a run is left out. That it dies once more when its killer is
+	// sought does not count.
 	mostDeaths = 5
 	// aftermath is how long ago an instance may have ended that is suspected of a death: a target may take its time to die.
 	aftermath = 2 * time.Second
@@ -32,6 +33,7 @@ const (
 type deaths struct {
 	mu      sync.Mutex // held while the target is waited for
 	all     []bundle.Death
+	met     int             // deaths in no search for a killer
 	back    time.Time       // when it was last back; instances that began before have met a death
 	fallen  int             // instances that still have to run again
 	ended   []*slot         // those that ended in the last seconds, the latest last
@@ -68,7 +70,10 @@ func (e *Engine) fell(ctx context.Context, s *slot, in *instance, o *bundle.Obse
 	}
 	e.o.Log.Warn("the target has died; waiting for it to come back", "scenario", o.Scenario)
 	began := time.Now()
-	back := len(d.all) < mostDeaths && e.comesBack(ctx)
+	if !s.trial {
+		d.met++
+	}
+	back := d.met <= mostDeaths && e.comesBack(ctx)
 	if back {
 		death.Back = max(1, int64(time.Since(began)))
 		d.back = time.Now()
