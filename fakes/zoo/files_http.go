@@ -172,7 +172,7 @@ func uploadRequestFaults() []fault {
 			ID:     "upload-without-form-refused",
 			Title:  "An upload that is not a form is refused",
 			Breaks: []string{"files.write.round-trip"},
-			Source: "gateways that read only forms, like the E2B daemon before its version 0.5",
+			Source: "gateways that read only forms",
 		}, onFilesRequest(func(r *http.Request) {
 			if r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 				r.Header.Set("Content-Type", "text/plain")

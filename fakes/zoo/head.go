@@ -85,7 +85,7 @@ func headFaults() []fault {
 			ID:     "stream-gzipped",
 			Title:  "A stream is compressed as a whole for a client that accepts gzip",
 			Breaks: []string{"connect.compression.no-whole-stream"},
-			Source: "middleware that compresses every response, such as Compress of chi, and gzip of nginx",
+			Source: "middleware and proxies that compress every response",
 		}, onAnswer(gzipped)},
 		{Fault{
 			ID:     "allow-missing",
