@@ -67,6 +67,7 @@ func render(t *testing.T, format string, r *bundle.Report) string {
 	t.Helper()
 	normal := *r
 	normal.Run, normal.Target.URL, normal.Started, normal.DurationMS = "RUN", "URL", time.Time{}, 0
+	normal.Notes = nil // of how busy the machine was
 	normal.Scenarios = slices.Clone(r.Scenarios)
 	for i := range normal.Scenarios {
 		s := &normal.Scenarios[i]
@@ -140,9 +141,10 @@ func encoded(t *testing.T, v any) string {
 // dropped are the fields of a bundle that may differ between runs, by reason. The ids of exchanges
 // and connections, which are numbers, are dropped too.
 var dropped = map[string][]string{
-	"times":           {"started", "ended", "began", "duration_ms", "driver_lag_ns", "rtt_ns", "spawn_ns", "end_ns", "deadline_ns", "beside"},
-	"ids":             {"run", "url", "local", "remote", "pid", "vars", "detail", "digests"},
-	"counts of races": {"counts"},
+	"times":                    {"started", "ended", "began", "duration_ms", "driver_lag_ns", "rtt_ns", "spawn_ns", "end_ns", "deadline_ns", "beside"},
+	"ids":                      {"run", "url", "local", "remote", "pid", "vars", "detail", "digests"},
+	"counts of races":          {"counts"},
+	"how busy the machine was": {"machine", "notes"},
 	"where the kernel cut reads and writes, and which scenarios ran at the same time": {
 		"conn", "writes", "reads", "frames", "frame", "events", "h2", "chunks", "stream", "evidence", "dropped",
 	},

@@ -16,6 +16,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 )
 
@@ -147,7 +148,7 @@ func TestAShellThatIsRunUnaskedIsNoSession(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/", (&gateway{}).handler())
 	mux.Handle("GET /attach", &sockets{without: []string{"session", "shared"}, lax: true})
-	f := probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1}, "stdio.session", "stdio.shared")
+	f := probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1 * testkit.Slowdown}, "stdio.session", "stdio.shared")
 	for id, feature := range f {
 		if feature.State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want it absent", id, feature)
@@ -165,7 +166,7 @@ func TestASilentSocketHasNoOptionalFeature(t *testing.T) {
 			<-c.CloseRead(r.Context()).Done()
 		}
 	})
-	for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1}, "stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared") {
+	for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1 * testkit.Slowdown}, "stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared") {
 		if feature.State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want it absent", id, feature)
 		}
