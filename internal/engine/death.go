@@ -55,7 +55,7 @@ func (e *Engine) fell(ctx context.Context, s *slot, in *instance, o *bundle.Obse
 	case s.entered.Before(d.back):
 		o.Died = true
 		return true
-	case in.died.Load(), o.Shortage == "" && refused(o):
+	case in.died.Load(), o.Shortage == "" && refusedAt(o, e.o.Target.Addr()):
 	case !alone && !cutOff(o), s.trial && e.env.alive(ctx), o.Shortage != "", !e.refuses(ctx):
 		return false
 	}
@@ -111,10 +111,12 @@ func (e *Engine) about(s *slot) []string {
 	return sortedKeys(ids)
 }
 
-// refused reports whether a connection of an observation was refused.
-func refused(o *bundle.Observation) bool {
+// refusedAt reports whether a connection to an address was refused. Sandboxes have addresses of their own, and may be gone.
+func refusedAt(o *bundle.Observation, address string) bool {
 	return slices.ContainsFunc(o.Iterations, func(it bundle.Iteration) bool {
-		return slices.ContainsFunc(it.Conns, func(c bundle.Conn) bool { return strings.Contains(c.DialError, "refused") })
+		return slices.ContainsFunc(it.Conns, func(c bundle.Conn) bool {
+			return c.Remote == address && strings.Contains(c.DialError, "refused")
+		})
 	})
 }
 

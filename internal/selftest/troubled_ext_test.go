@@ -33,8 +33,8 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 	for name, c := range map[string]troubled{
 		"late":                      {like: "answers-after-300ms", selection: "process.exit.codes,process.list.*,health.*" + plain, scale: testkit.Slowdown},
 		"very late":                 {like: "answers-after-20s", selection: "process.exit.codes" + plain, scale: 5 * testkit.Slowdown, nightly: true},
-		"too late":                  {like: "answers-after-20s", scale: 0.01, cannot: "responds to no RPC"},
-		"never":                     {like: "never-accepts", scale: 0.01, cannot: "it accepts connections but does not respond"},
+		"too late":                  {like: "answers-after-20s", scale: 0.1, cannot: "respond"},
+		"never":                     {like: "never-accepts", scale: 0.1, cannot: "it accepts connections but does not respond"},
 		"JSON for all":              {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
 		"a page for all":            {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
 		"a page for the rest":       {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
