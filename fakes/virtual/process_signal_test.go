@@ -164,3 +164,26 @@ func TestABlockedOutputHoldsTheWriterAndNotASignal(t *testing.T) {
 		t.Errorf("%d deliveries after the kill", len(entered))
 	}
 }
+
+// The signal of a group reaches parents first: a shell that it ends never sees that its child was ended.
+func TestAGroupIsSignalledFromParentsToChildren(t *testing.T) {
+	t.Parallel()
+	s := system(t)
+	p, rec := start(t, s, Spec{Argv: sh(strings.Repeat("sleep 100 & ", 12) + "echo started; sleep 100; echo no")})
+	rec.await(t, "started\n")
+	var pids []uint32
+	testkit.Eventually(t, func() error {
+		pids = nil
+		for _, member := range s.group(p.PID()) {
+			pids = append(pids, member.PID())
+		}
+		if len(pids) != 14 {
+			return fmt.Errorf("%d processes, want 14", len(pids))
+		}
+		return nil
+	})
+	if pids[0] != p.PID() || !slices.IsSorted(pids) {
+		t.Errorf("the group is %v, want parents first", pids)
+	}
+	s.KillAll()
+}

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -134,7 +135,8 @@ func (s *System) lookup(pid uint32) *Process {
 	return s.table[pid]
 }
 
-// group lists the live processes of a process group.
+// group lists the live processes of a process group, parents before their children: a shell that a signal ends does not
+// go on because its child was ended first.
 func (s *System) group(id uint32) []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,6 +146,7 @@ func (s *System) group(id uint32) []*Process {
 			found = append(found, p)
 		}
 	}
+	slices.SortFunc(found, func(a, b *Process) int { return cmp.Compare(a.pid, b.pid) })
 	return found
 }
 
