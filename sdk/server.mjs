@@ -132,6 +132,13 @@ function attach(has, ws, cmd, args) {
 /** Passes on what a stream of a process says. */
 function follow(has, stream, output) {
   if (has('output-as-text')) stream.setEncoding('utf8')
+  if (has('exit-on-exit')) { // a reader that is always one chunk behind: the last one is still there when the process exits
+    let behind
+    return stream.on('data', (chunk) => {
+      if (behind) output(behind)
+      behind = chunk
+    })
+  }
   if (!has('output-at-the-end')) return stream.on('data', output)
   const all = []
   stream.on('data', (chunk) => all.push(chunk))

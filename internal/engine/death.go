@@ -20,6 +20,11 @@ const (
 	mostDeaths = 5
 	// aftermath is how long ago an instance may have ended that is suspected of a death: a target may take its time to die.
 	aftermath = 2 * time.Second
+	// closing is how often a dying target is looked at once more, after closingStep each. A target that has cut connections
+	// mostAlarms times and lives is not dying.
+	closing     = 2
+	closingStep = 20 * time.Millisecond
+	mostAlarms  = 8
 	// afterDeath is the turn of an instance that ran when the target died.
 	afterDeath = firstAlone + mostTries + mostTurns
 )
@@ -34,6 +39,7 @@ type deaths struct {
 	mu      sync.Mutex // held while the target is waited for
 	all     []bundle.Death
 	met     int             // deaths in no search for a killer
+	alarms  int             // suspicions of a death of a target that lived
 	back    time.Time       // when it was last back; instances that began before have met a death
 	fallen  int             // instances that still have to run again
 	ended   []*slot         // those that ended in the last seconds, the latest last
@@ -85,15 +91,21 @@ func (e *Engine) fell(ctx context.Context, s *slot, in *instance, o *bundle.Obse
 	return back && !alone
 }
 
-// refuses reports whether the target refuses a connection now. One that is not there in time is not refused, and neither is
-// one that this machine could not open.
+// refuses reports whether the target refuses a connection now, or in a moment: the system closes the connections of a process
+// before its listener. One that is not there in time is not refused, and neither is one that this machine could not open. The
+// caller holds the lock of the deaths.
 func (e *Engine) refuses(ctx context.Context) bool {
-	err := e.o.Target.DialOnce(ctx)
-	if err == nil || ctx.Err() != nil || machine.Exhausted(err) {
-		return false
+	for look := 0; ; look++ {
+		err := e.o.Target.DialOnce(ctx)
+		var timeout net.Error
+		if err != nil && ctx.Err() == nil && !machine.Exhausted(err) && (!errors.As(err, &timeout) || !timeout.Timeout()) {
+			return true
+		}
+		if e.deaths.alarms >= mostAlarms || look == closing || sleep(ctx, closingStep) != nil {
+			e.deaths.alarms++
+			return false
+		}
 	}
-	var timeout net.Error
-	return !errors.As(err, &timeout) || !timeout.Timeout()
 }
 
 // about returns the scenarios that run, or have ended shortly before. The caller holds the lock of the deaths.

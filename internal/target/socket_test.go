@@ -166,7 +166,7 @@ func TestASilentSocketHasNoOptionalFeature(t *testing.T) {
 			<-c.CloseRead(r.Context()).Done()
 		}
 	})
-	for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1 * testkit.Slowdown}, "stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared") {
+	for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 2}, "stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared") {
 		if feature.State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want it absent", id, feature)
 		}
