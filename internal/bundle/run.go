@@ -67,10 +67,6 @@ type Machine struct {
 	Shared bool `json:"shared,omitempty"`
 }
 
-// Starved is the number of threads for each processor from which a machine is too busy to test on. Beside 13 (24 processes that
-// only burn, on two processors) every run still had a verdict for each rule; beside 25 and more (a load of 50) none had.
-const Starved = 25
-
 // Death is a time in a run at which the target refused connections.
 type Death struct {
 	// The target died between Since and At, while the scenarios Ran, or shortly after.

@@ -39,7 +39,7 @@ func TestAMachineIsExaminedWithoutATarget(t *testing.T) {
 }
 
 func TestAMachineOnWhichNothingComesInTimeIsNotReady(t *testing.T) {
-	for each, want := range map[int]bundle.Health{0: bundle.HealthOK, 3: bundle.HealthWarn, bundle.Starved: bundle.HealthFail} {
+	for each, want := range map[int]bundle.Health{0: bundle.HealthOK, 3: bundle.HealthWarn, starved: bundle.HealthFail} {
 		c := competition(func() (machine.Contest, bool) {
 			return machine.Contest{Runnable: 1 + each*runtime.NumCPU()}, true
 		})

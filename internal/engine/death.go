@@ -62,7 +62,7 @@ func (e *Engine) fell(ctx context.Context, s *slot, in *instance, o *bundle.Obse
 		o.Died = true
 		return true
 	case in.died.Load(), o.Shortage == "" && refusedAt(o, e.o.Target.Addr()):
-	case !alone && !cutOff(o), s.trial && e.env.alive(ctx), o.Shortage != "", !e.refuses(ctx):
+	case !alone && !cutOff(o), s.trial && e.env.alive(ctx), o.Shortage != "", !e.refuses(ctx, cutOff(o)):
 		return false
 	}
 	death := bundle.Death{Since: o.Started, At: e.o.Clock.Stamp(), Ran: e.about(s)}
@@ -91,17 +91,20 @@ func (e *Engine) fell(ctx context.Context, s *slot, in *instance, o *bundle.Obse
 	return back && !alone
 }
 
-// refuses reports whether the target refuses a connection now, or in a moment: the system closes the connections of a process
-// before its listener. One that is not there in time is not refused, and neither is one that this machine could not open. The
-// caller holds the lock of the deaths.
-func (e *Engine) refuses(ctx context.Context) bool {
+// refuses reports whether the target refuses a connection now, or after it cut one, in a moment: the system closes the
+// connections of a process before its listener. One that is not there in time is not refused, and neither is one that this
+// machine could not open. The caller holds the lock of the deaths.
+func (e *Engine) refuses(ctx context.Context, cut bool) bool {
 	for look := 0; ; look++ {
 		err := e.o.Target.DialOnce(ctx)
 		var timeout net.Error
 		if err != nil && ctx.Err() == nil && !machine.Exhausted(err) && (!errors.As(err, &timeout) || !timeout.Timeout()) {
 			return true
 		}
-		if e.deaths.alarms >= mostAlarms || look == closing || sleep(ctx, closingStep) != nil {
+		if !cut || e.deaths.alarms >= mostAlarms {
+			return false
+		}
+		if look == closing || sleep(ctx, closingStep) != nil {
 			e.deaths.alarms++
 			return false
 		}
