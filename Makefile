@@ -75,11 +75,12 @@ slowest: ## the ten slowest tests of the last `make test`; fail if one took over
 
 # What differs from this commit, without the tests that start programs and gateways.
 QUICK_BASE ?= HEAD
+# Most tests wait, so more of them run at a time than there are processors.
 quick: ## while editing: build, vet, and the unit tests of the changed packages, without the race detector
 	$(GO) build ./... && $(GO) vet ./...
 	@changed=$$( (git diff --name-only $(QUICK_BASE) -- '*.go'; git ls-files --others --exclude-standard -- '*.go') | xargs -rn1 dirname | sort -u | \
 		while read -r dir; do if [ -d "$$dir" ]; then $(GO) list "./$$dir"; fi; done | grep -vxF "$$($(GO) list $(BLACKBOX))"); \
-	if [ -z "$$changed" ]; then echo "no package differs from $(QUICK_BASE)"; else $(GO) test -short $$changed; fi
+	if [ -z "$$changed" ]; then echo "no package differs from $(QUICK_BASE)"; else $(GO) test -short -parallel 8 $$changed; fi
 
 # The systems of the releases, besides this one.
 SYSTEMS := darwin/arm64 windows/amd64

@@ -32,17 +32,18 @@ func decide(v *bundle.Verdict, s *scenarios.Scenario, o *bundle.Observation) {
 		}
 	}
 	v.Evidence.Fields = slices.Sorted(maps.Keys(names))
-	if v.Symptom != "" && !names["content-type"] && refusesCodec(x) {
+	if v.Symptom != "" && !names["content-type"] && refusesCodec(s, x) {
 		v.Symptom = bundle.SymptomCodec
 	}
 }
 
-// refusesCodec reports whether the content type of a Connect call was refused. Only that of an uncompressed request is:
-// the status is also that of an unknown encoding.
-func refusesCodec(x *bundle.Exchange) bool {
+// refusesCodec reports whether the content type of a Connect call was refused. HTTP 415 also answers an unknown encoding,
+// so a compressed request counts only if the scenario needs a target that knows its encoding.
+func refusesCodec(s *scenarios.Scenario, x *bundle.Exchange) bool {
 	request := &bundle.Response{Headers: x.Request.Headers}
-	return isRPC(x) && protocol(x) == call.Connect && status(x) == 415 && requestType(x) != "" &&
-		len(request.Get("Content-Encoding")) == 0 && len(request.Get("Connect-Content-Encoding")) == 0
+	encodings := append(request.Get("Content-Encoding"), request.Get("Connect-Content-Encoding")...)
+	unknown := slices.ContainsFunc(encodings, func(e string) bool { return !slices.Contains(s.Needs, "compress."+e) })
+	return isRPC(x) && protocol(x) == call.Connect && status(x) == 415 && requestType(x) != "" && !unknown
 }
 
 func add(names map[string]bool, more []string) {

@@ -39,17 +39,20 @@ func TestTheEvidenceNamesTheFieldsThatDecide(t *testing.T) {
 
 // HTTP 415 to a call whose content type the script did not choose is about its codec.
 func TestARefusedCodecHasItsOwnSymptom(t *testing.T) {
+	gzip := func(x *bundle.Exchange, _ *scenarios.Start) { encoded(x, "Connect-Content-Encoding") }
 	for name, c := range map[string]struct {
 		change func(x *bundle.Exchange, s *scenarios.Start)
+		needs  []string
 		want   bundle.Symptom
 	}{
-		"the codec of the axis": {func(*bundle.Exchange, *scenarios.Start) {}, bundle.SymptomCodec},
-		"another status":        {func(x *bundle.Exchange, _ *scenarios.Start) { x.Response.Status = 400 }, bundle.SymptomNoStart},
-		"an encoding":           {func(x *bundle.Exchange, _ *scenarios.Start) { encoded(x, "Connect-Content-Encoding") }, bundle.SymptomNoStart},
-		"gRPC":                  {func(x *bundle.Exchange, _ *scenarios.Start) { x.Protocol = "grpc" }, bundle.SymptomNoStart},
+		"the codec of the axis": {func(*bundle.Exchange, *scenarios.Start) {}, nil, bundle.SymptomCodec},
+		"another status":        {func(x *bundle.Exchange, _ *scenarios.Start) { x.Response.Status = 400 }, nil, bundle.SymptomNoStart},
+		"an encoding":           {gzip, nil, bundle.SymptomNoStart},
+		"a known encoding":      {gzip, []string{"compress.gzip"}, bundle.SymptomCodec},
+		"gRPC":                  {func(x *bundle.Exchange, _ *scenarios.Start) { x.Protocol = "grpc" }, nil, bundle.SymptomNoStart},
 		"a content type from the script": {func(_ *bundle.Exchange, s *scenarios.Start) {
 			s.Headers = map[string]*string{"content-type": ptr("x/y")}
-		}, bundle.SymptomNoStart},
+		}, nil, bundle.SymptomNoStart},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := streamExchange("p")
@@ -57,7 +60,7 @@ func TestARefusedCodecHasItsOwnSymptom(t *testing.T) {
 			start := &scenarios.Start{}
 			c.change(x, start)
 			s := scenarioOf(subjects("p", &scenarios.Match{Start: ptr(true)}))
-			s.Steps = []scenarios.Step{{At: "steps[0]", Start: start}}
+			s.Steps, s.Needs = []scenarios.Step{{At: "steps[0]", Start: start}}, c.needs
 			if v := judgeOne(t, s, observation(x)); v.Symptom != c.want {
 				t.Errorf("symptom %q, want %q: %s", v.Symptom, c.want, v.Message)
 			}
