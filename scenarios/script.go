@@ -18,6 +18,7 @@ type Scenario struct {
 	// 1.1 or identity.
 	Axes AxesSpec `yaml:"axes"`
 
+	First       bool `yaml:"first"`       // shows whether a surface answers at all: it runs, and is confirmed, before others
 	Exclusive   bool `yaml:"exclusive"`   // runs alone
 	Destructive bool `yaml:"destructive"` // may kill the target: only with --destructive, last
 	Slow        Span `yaml:"slow"`        // takes this long: only with --slow

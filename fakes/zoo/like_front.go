@@ -41,7 +41,7 @@ func frontLikes() []like {
 		{"mute-stdio", "a gateway whose proxy upgrades connections, and passes nothing on", []deviation{{Deviation{
 			ID:    "stdio-mute",
 			Title: "After an accepted handshake, nothing is read or sent",
-			Rules: []string{"stdio.exit.code"},
+			Rules: []string{"stdio.session.delivers"},
 		}, muteSockets}}},
 		{"never-accepts", "a server that is stuck", []deviation{{Deviation{
 			ID:    "never-accepts",

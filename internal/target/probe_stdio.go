@@ -78,6 +78,13 @@ func (s *socket) answered(ctx context.Context, from *socket) bool {
 	return seen()
 }
 
+// mute reports whether nothing comes on a WebSocket whose command ends at once.
+func (s *socket) mute(ctx context.Context) bool {
+	bounded, cancel := context.WithTimeout(ctx, s.client.limit/2)
+	defer cancel()
+	return len(watch(bounded, s.x, func(x bundle.Exchange) bool { return len(x.Frames) > 0 }).Frames) == 0
+}
+
 // leave closes the WebSocket and waits until the gateway has answered.
 func (s *socket) leave(ctx context.Context) {
 	if s.conn == nil {
@@ -119,14 +126,17 @@ func said(s bundle.Exchange, word string) (string, bool) {
 // features of it, all at the same time.
 func probeStdio(ctx context.Context, c *client) (findings, error) {
 	s, first := c.attach(ctx, ":", "")
+	mute := first.Switched() && s.mute(ctx)
 	s.leave(ctx)
 	optional := map[string]func(context.Context, *client) bundle.Feature{
 		featStdioEOF: stdioEOF, featStdioPTY: stdioPTY, featSession: stdioSession, featShared: stdioShared, featPanes: stdioPanes,
 	}
 	f := findings{featStdio: decideUpgrade(first)}
-	if f[featStdio].State != bundle.FeaturePresent {
+	if f[featStdio].State != bundle.FeaturePresent || mute {
 		for id := range optional {
-			f[id] = f[featStdio]
+			if f[id] = f[featStdio]; mute {
+				f[id] = unknown("nothing came after the handshake")
+			}
 		}
 		return f, nil
 	}

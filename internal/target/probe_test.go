@@ -71,7 +71,7 @@ const others = "auth.token control-plane control-plane.key execute files files.s
 
 func TestProbeFindsWhatIsMissing(t *testing.T) {
 	t.Parallel() // waits for a keepalive
-	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t)})
+	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t), TimeScale: 2})
 	want := append(strings.Fields(others), "process.keepalive", "process.pty", "process.tag")
 	slices.Sort(want)
 	if got := in(f, bundle.FeatureAbsent); !slices.Equal(got, want) {

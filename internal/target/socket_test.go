@@ -156,8 +156,8 @@ func TestAShellThatIsRunUnaskedIsNoSession(t *testing.T) {
 	}
 }
 
-// A server that sends nothing can show no feature, a terminal neither.
-func TestASilentSocketHasNoOptionalFeature(t *testing.T) {
+// Silence tells nothing about the features of a server.
+func TestASilentSocketLeavesOpenWhichFeaturesItHas(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	mux.Handle("/", (&gateway{}).handler())
@@ -167,8 +167,8 @@ func TestASilentSocketHasNoOptionalFeature(t *testing.T) {
 		}
 	})
 	for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 2}, "stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared") {
-		if feature.State != bundle.FeatureAbsent {
-			t.Errorf("%s = %+v, want it absent", id, feature)
+		if feature.State != bundle.FeatureUnknown {
+			t.Errorf("%s = %+v, want it unknown", id, feature)
 		}
 	}
 }
