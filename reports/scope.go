@@ -46,7 +46,7 @@ func skipText(reason string) string {
 	case bundle.SkipInterrupted:
 		return "the run was interrupted"
 	case bundle.SkipStalled:
-		return "most earlier scenarios had stalled"
+		return "most earlier scenarios like them had waited in vain"
 	case bundle.SkipBudget:
 		return "the time budget was spent"
 	case bundle.SkipUnanswered:

@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// lateRun limits the time of a run for what waits in vain.
-	lateRun = 10 * time.Second
 	// comeBack is how long a run waits for a target that has died: about what a supervisor takes to start it again.
 	comeBack = 10 * time.Second
 	// confirmTime limits the time of the second pass, which looks alone for what did not come.
@@ -29,21 +27,14 @@ const (
 	// eighth of the time of the scenarios.
 	reproduceTime = 15 * time.Second
 	wholeTime     = 22 * time.Second
-	// lateTime and lateScenarios are the limits for a target that has kept the run waiting: most
-	// failures would keep it waiting again. As many scenarios run at a time.
-	lateTime      = 3 * time.Second
-	lateScenarios = 8
 )
 
-// reproducing returns how many failing scenarios are tried again at most, and for how long.
-func (s *session) reproducing() (limit int, budget time.Duration) {
+// reproducing returns for how long failing scenarios are tried again.
+func (s *session) reproducing() time.Duration {
 	scaled := func(d time.Duration) time.Duration {
 		return time.Duration(float64(d) * max(1, s.opts.Target.TimeScale))
 	}
-	if s.late {
-		return min(s.opts.Reproduce, lateScenarios), scaled(lateTime)
-	}
-	return s.opts.Reproduce, min(scaled(reproduceTime), max(scaled(wholeTime)-s.took, s.took/8))
+	return min(scaled(reproduceTime), max(scaled(wholeTime)-s.took, s.took/8))
 }
 
 // reproduce writes the reproducers of all failures, tries some of them, and adds them to the
@@ -56,11 +47,7 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	if len(failures) == 0 {
 		return nil
 	}
-	limit, budget := s.reproducing()
-	if limit < s.opts.Reproduce {
-		out.Report.Notes = append(out.Report.Notes,
-			fmt.Sprintf("the target kept the run waiting, so that only %d failing scenarios were tried again, for %v", limit, budget))
-	}
+	budget := s.reproducing()
 	if left := s.left(); left > 0 {
 		budget = min(budget, left)
 	}
@@ -73,7 +60,7 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 		Judge: s.judge, Run: s.run, Target: s.target, Clock: s.clock,
 		CACert: s.opts.CACert, Insecure: s.opts.Target.Insecure,
 		Again: s.again, Reference: oracle.start, Incomparable: s.target.IsService(), Causes: out.Report.Causes,
-		Limit: limit, Budget: budget,
+		Limit: s.opts.Reproduce, Budget: budget,
 	}, failures)
 	var errs []error
 	for _, r := range all {
@@ -117,7 +104,7 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
 	all := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile, Slow: s.opts.Slow, Log: s.opts.Log,
-		Hurry: s.late, Turn: engine.LastTurn + 1,
+		Turn: engine.LastTurn + 1,
 	}, instances).Observations()
 	s.release(all)
 	return all

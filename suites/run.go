@@ -81,9 +81,7 @@ type session struct {
 	gateway   *gateway.Gateway // the embedded gateway, or nil
 	notes     []string         // for the report
 	until     time.Time        // the end of the budget; zero without one
-	// late is set if the target kept the run waiting; see engine.Engine.Late.
-	late bool
-	took time.Duration // by the scenarios
+	took      time.Duration    // by the scenarios
 	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
@@ -343,7 +341,6 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
 	eng.Into(s.run)
-	s.late = eng.Late()
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 		return s.reproduce(ctx, observed, out)
 	}
@@ -380,7 +377,7 @@ func (s *session) start(ctx context.Context, selected []scenarios.Instance) *eng
 	return engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
-		Repeat: s.opts.Repeat, Budget: s.left(), LateBudget: lateRun,
+		Repeat: s.opts.Repeat, Budget: s.left(),
 		Suspicions: s.suspicions, ConfirmBudget: confirmTime, Doubtful: s.doubtful,
 		ComeBack: comeBack, Restart: s.opts.Restart,
 		OnStart: s.started, OnDone: s.done,

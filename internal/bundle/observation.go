@@ -105,7 +105,7 @@ const (
 	SkipInterrupted SkipReason = "interrupted"
 	SkipTargetGone  SkipReason = "target-gone"
 	SkipKiller      SkipReason = "killer"  // the target has died of it
-	SkipStalled     SkipReason = "stalled" // processes and streams of the target no longer end
+	SkipStalled     SkipReason = "stalled" // most earlier scenarios that called the target in the same way had waited in vain
 	SkipBudget      SkipReason = "budget"  // the time budget of the run was spent
 	// SkipUnanswered: the probe of a required feature was inconclusive, and the first
 	// scenario that used it had no response either.
@@ -131,8 +131,6 @@ type Iteration struct {
 	Exchanges []Exchange        `json:"exchanges,omitempty"`
 	Awaits    []Await           `json:"awaits,omitempty"`
 	Processes []Process         `json:"processes,omitempty"`
-	// Hurried is set if Assay ended a wait before its time, because other scenarios had waited in vain.
-	Hurried bool `json:"hurried,omitempty"`
 	// Defect is an error in Assay in this iteration.
 	Defect string `json:"defect,omitempty"`
 }

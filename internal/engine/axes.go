@@ -117,7 +117,7 @@ func needed(i scenarios.Instance, h2 string) []string {
 }
 
 // missing returns the features that an instance needs and the target lacks, sorted. A
-// feature whose probe got no response is not missing: a canary tries it. Nor is an
+// feature whose probe got no response is not missing: the first instances try it, see breaker. Nor is an
 // unprobed feature that every target is expected to have.
 func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string) []string {
 	granted := []string{scenarios.AxisFeature(plainAxes.Protocol), scenarios.AxisFeature(plainAxes.Codec), scenarios.AxisFeature(plainAxes.HTTP)}

@@ -182,9 +182,7 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 		return cleanupFailed + err.Error()
 	}
 	s := in.direct(ctx, rec, opCleanup, req).Snapshot()
-	if s.Outcome == bundle.OutcomeNoAnswer {
-		in.stalls.put(opCleanup, in)
-	}
+	in.breaker.markOwn(opCleanup, in, s.Outcome != bundle.OutcomeNoAnswer)
 	switch {
 	case s.Outcome != bundle.OutcomeComplete:
 		return strings.TrimSpace(fmt.Sprintf("%s%s %s", cleanupFailed, s.Outcome, s.Detail))
@@ -283,7 +281,7 @@ func (e *Engine) leaveNothing(ctx context.Context) {
 	if ctx.Err() != nil {
 		bound = min(bound, lastSweep)
 	}
-	if e.env.stalls.established(kindCall) {
+	if e.env.breaker.isOpen(way{kind: kindCall}) {
 		bound = min(bound, lastSweep/2) // the target does not respond
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)

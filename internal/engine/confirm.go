@@ -45,7 +45,7 @@ func (e *Engine) confirm(ctx context.Context) {
 	cal := e.o.Run.Calibration
 	slices.SortFunc(e.suspects, func(a, b *suspect) int {
 		x, y := a.slot.run, b.slot.run
-		return cmp.Or(cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
+		return cmp.Or(later(x, y), cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
 	})
 	longer := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.stretch()) }
 	shown := map[string]string{} // the scenario that was confirmed, by suspicion
@@ -76,7 +76,7 @@ func (e *Engine) confirm(ctx context.Context) {
 
 // stretch returns by how much waits are stretched in the second pass, if the target has answered anything in time before.
 func (e *Engine) stretch() float64 {
-	if !e.env.fuse.isProven("") {
+	if !e.env.breaker.answers() {
 		return 1
 	}
 	return e.env.machine.stretch()
@@ -156,12 +156,12 @@ const firstAlone = mostTurns + 1
 // alone runs the instance of a slot with nothing beside it, and with an environment of its own.
 func (e *Engine) alone(ctx context.Context, s *slot, turn int) *bundle.Observation {
 	own := e.o
-	own.Hurry, own.LateBudget, own.Turn = false, 0, turn
+	own.Turn = turn
 	env := newEnv(own)
 	env.cal.TimeScale = cmp.Or(max(env.cal.TimeScale, 0), 1) * e.stretch()
 	defer env.noteInterrupt(ctx)()
 	in := newInstance(env, s.run)
-	in.spent, in.canary = e.spent, true // the first unmet wait is enough
+	in.spent = e.spent
 	one := &slot{instance: s.instance, run: s.run, beside: map[string]struct{}{}}
 	e.enter(one)
 	o := in.observe(ctx)

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -117,7 +115,7 @@ func TestASuspicionIsNotTriedWithoutTimeOrTarget(t *testing.T) {
 	}
 }
 
-// A destructive scenario is not run twice, and other scenarios do not wait for the second pass of a canary.
+// A destructive scenario is not run twice.
 func TestTheSecondPassLeavesOutDestructiveScenarios(t *testing.T) {
 	t.Parallel()
 	b := newSuspecting(t)
@@ -126,18 +124,5 @@ func TestTheSecondPassLeavesOutDestructiveScenarios(t *testing.T) {
 	one.Scenario.Destructive = true
 	if c := b.start(one).Observations()[0].Confirm; c != nil {
 		t.Errorf("it was tried again: %+v", c)
-	}
-}
-
-func TestTheCanaryOfAFeatureIsSeenBeforeItsSecondPass(t *testing.T) {
-	t.Parallel()
-	b := newSuspecting(t)
-	b.open("process.list")
-	first := b.script("test.first", "xx", "stalled")
-	second := b.script("test.second", "")
-	got := b.start(first, second).Observations()
-	slices.SortFunc(got, func(a, b *bundle.Observation) int { return strings.Compare(a.Scenario, b.Scenario) })
-	if got[0].Confirm == nil || got[0].Confirm.Tries != 1 || got[1].Skip != nil {
-		t.Errorf("the canary has %+v, the other one %+v", got[0].Confirm, got[1].Skip)
 	}
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -48,12 +47,6 @@ type Options struct {
 	// Budget is the time after Start in which instances may run. Then running ones are
 	// stopped and cleaned up as after an interrupt, and the others are skipped. 0 is no limit.
 	Budget time.Duration
-	// Hurry gives the iterations less time from the start, since the target is known to be
-	// late; see Engine.Late.
-	Hurry bool
-	// LateBudget is the time after Start in which instances may run on ways of calling the
-	// target on which others have waited in vain; a time scale multiplies it. 0 is no limit.
-	LateBudget time.Duration
 	// Suspicions returns what an observation raises, such as "stalled, connect over 1.1": something did not come in
 	// time. Its instance runs again alone, at the end, for at most ConfirmBudget in all (0 is no limit); what it raises
 	// then is confirmed. nil confirms nothing.
@@ -88,8 +81,7 @@ type Engine struct {
 	index map[scenarios.Instance]*slot
 	done  chan struct{}
 
-	budget   *time.Timer      // ends the run; nil without a budget
-	canaries map[string]*slot // by unknown feature
+	budget *time.Timer // ends the run; nil without a budget
 
 	callbacks sync.Mutex // serializes OnStart and OnDone
 	suspects  []*suspect // in the order in which they ran; guarded by callbacks
@@ -113,18 +105,17 @@ type Engine struct {
 type slot struct {
 	instance    scenarios.Instance  // as given
 	run         scenarios.Instance  // with the axes on which it runs
-	observation *bundle.Observation // set before seen is closed, and final once ready is
-	seen, ready chan struct{}
+	observation *bundle.Observation // final once ready is closed
+	ready       chan struct{}
 	beside      map[string]struct{}
 	entered     time.Time
 	left        time.Time
 	fell        bool          // the target died while it ran, and is back
 	trial       bool          // it runs to see whether the target dies of it
 	lag         time.Duration // the maximum while it ran
-	unknown     []string      // needed features whose probes got no response
-	canary      bool          // it tries one of them first
-	silent      []string      // those for which the canary got no response; set before seen is closed
-	waits       bool          // it mostly waits
+	ways        []way         // on which it speaks to the target
+	tries       bool          // it runs although one of them is open
+	idles       func()        // has another worker take the place of its own meanwhile; nil for a slot that runs alone
 }
 
 // Start begins to run the instances and returns at once. Cancel ctx to interrupt:
@@ -143,8 +134,9 @@ func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engi
 		running: make(map[*slot]struct{}),
 	}
 	for _, i := range instances {
-		s := &slot{instance: i, run: i, seen: make(chan struct{}), ready: make(chan struct{}), beside: make(map[string]struct{})}
+		s := &slot{instance: i, run: i, ready: make(chan struct{}), beside: make(map[string]struct{})}
 		s.run.Axes = axesOf(i, o.Default, o.Target)
+		s.ways = e.env.waysOf(s.run)
 		e.slots = append(e.slots, s)
 		if _, twice := e.index[i]; !twice {
 			e.index[i] = s
@@ -163,12 +155,6 @@ func (e *Engine) Wait(i scenarios.Instance) *bundle.Observation {
 	}
 	<-s.ready
 	return s.observation
-}
-
-// Late reports whether iterations got less time than usual, because too many before had
-// waited in vain.
-func (e *Engine) Late() bool {
-	return e.env.fuse.hurriesAny() || e.env.stalls.any()
 }
 
 // Done is closed when every instance has its observation and every OnDone has returned.
@@ -229,38 +215,15 @@ func (e *Engine) run(ctx context.Context) {
 	e.leaveNothing(ctx)
 }
 
-// runShared runs slots on the worker pool, in the order of a queue. Each worker has another one
-// beside it for slots that mostly wait, unless there is only one.
-func (e *Engine) runShared(ctx context.Context, slots []*slot) {
-	jobs := e.o.Run.Jobs
-	if jobs <= 0 {
-		jobs = defaultJobs
-	}
-	q := newQueue(slots, &e.env.fuse, jobs)
-	var workers sync.WaitGroup
-	work := func(waiting bool) {
-		defer crash.Catch()
-		for s := q.take(waiting); s != nil; s = q.take(waiting) {
-			e.runOne(ctx, s)
-			q.done(s)
-		}
-	}
-	for range min(jobs, len(slots)) {
-		workers.Go(func() { work(false) })
-		if jobs > 1 {
-			workers.Go(func() { work(true) })
-		}
-	}
-	workers.Wait()
-}
-
 // runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
-	unanswered := e.unanswered(ctx, s)
 	// An instance generates what it expects at once. With room it waits for no other instance, which may need the same room.
 	defer e.env.makeRoom(ctx, s.run.Scenario)()
 	in := e.instance(s)
-	useless := cmp.Or(e.lostTo(s), e.env.fuse.blown(in.axes, in.calls), in.tooLong(), unanswered)
+	useless := e.lostTo(s)
+	if useless == nil && !s.tries {
+		useless = e.env.breaker.open(s.ways)
+	}
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
@@ -281,7 +244,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	if s.fell {
 		o = e.rise(ctx, s, o)
 	}
-	e.see(s, o)
+	s.see(o)
 	if !e.suspect(ctx, s) {
 		e.finish(s, o)
 	}
@@ -290,7 +253,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 // instance returns a new instance of a slot.
 func (e *Engine) instance(s *slot) *instance {
 	in := newInstance(e.env, s.run)
-	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
+	in.again, in.spent, in.idles = max(1, e.o.Repeat), e.spent, s.idles
 	return in
 }
 
@@ -365,7 +328,7 @@ func cutByBudget(ctx context.Context) bool { return errors.Is(context.Cause(ctx)
 
 func (e *Engine) skip(s *slot, why bundle.Skip) {
 	o := e.skipped(s, why)
-	e.see(s, o)
+	s.see(o)
 	e.finish(s, o)
 }
 
@@ -377,16 +340,10 @@ func (e *Engine) skipped(s *slot, why bundle.Skip) *bundle.Observation {
 	return o
 }
 
-// see shows the observation of a slot to those that wait for a canary.
-func (e *Engine) see(s *slot, o *bundle.Observation) {
-	bundle.Storable(o) // it is judged as it is stored
+// see takes the observation of a slot, which is judged as it is stored.
+func (s *slot) see(o *bundle.Observation) {
+	bundle.Storable(o)
 	s.observation = o
-	for _, id := range s.unknown {
-		if s.canary && !answered(id, o) {
-			s.silent = append(s.silent, id)
-		}
-	}
-	close(s.seen)
 }
 
 func (e *Engine) finish(s *slot, o *bundle.Observation) {

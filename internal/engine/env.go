@@ -15,12 +15,11 @@ import (
 )
 
 // env is what all instances of a run share. It does not change after newEnv, except for
-// the fuse, the shortage, the machine and the stalls.
+// the breaker, the shortage and the machine.
 type env struct {
-	fuse     fuse
+	breaker  breaker
 	short    shortage
 	machine  *contention
-	stalls   vainWaits
 	target   *target.Target
 	clock    *transport.Clock
 	run      *bundle.Run
@@ -30,8 +29,6 @@ type env struct {
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
 	turn     int // of its instances
-	// lateUntil ends the time for instances that wait in vain; zero is no end.
-	lateUntil time.Time
 	// interrupted is when the run was interrupted or its budget ended; nil if it was not.
 	interrupted atomic.Pointer[time.Time]
 	// large is shared by the instances that generate much.
@@ -50,10 +47,6 @@ func newEnv(o Options) *env {
 		log:      o.Log,
 		turn:     o.Turn,
 		large:    semaphore.NewWeighted(mostGenerated),
-	}
-	e.fuse.known = o.Hurry
-	if o.LateBudget > 0 {
-		e.lateUntil = time.Now().Add(e.scaled(o.LateBudget))
 	}
 	if o.Profile != nil {
 		m := o.Profile.Metrics
@@ -108,7 +101,7 @@ func (e *env) cleanupBound() time.Duration {
 	if e.target.Pace().Limits() {
 		bound += e.scaled(limitedCleanup)
 	}
-	if e.stalls.established(opCleanup) || e.stalls.established(kindCall) {
+	if e.breaker.isOpen(way{kind: opCleanup}) || e.breaker.isOpen(way{kind: kindCall}) {
 		return min(bound, e.paced(20, leastPatience/2, bound))
 	}
 	return bound

@@ -16,7 +16,7 @@ func (it *iteration) awaitEnds(ctx context.Context) error {
 		if !it.in.subjects[h.name] || h.underWay() == nil {
 			continue
 		}
-		w := it.onAnswer(h, "end of the answer", returned)
+		w := it.onAnswer(h, whatEnd, returned)
 		w.endIsEnough = true
 		errs = append(errs, it.wait(ctx, w)) // all of them, within one deadline
 	}
@@ -51,7 +51,7 @@ func (it *iteration) readOn(ctx context.Context, h *handle) {
 		s := x.Snapshot()
 		return pidOf(&s) != 0
 	})
-	_ = waitFor(ctx, w, fixed(it.in.readOn())) // the exchange ends now in any case
+	_ = waitFor(ctx, w, lasting(it.in.readOn())) // the exchange ends now in any case
 }
 
 // outcome returns the outcome of an exchange that we give up: stalled or no-answer

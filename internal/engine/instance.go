@@ -26,10 +26,10 @@ type instance struct {
 	subjects map[string]bool              // exchanges that clauses are about -> whether their end is needed
 	again    int                          // how often to repeat the whole beyond the script
 	spent    func() bool                  // reports whether the run's budget is spent
-	calls    bool                         // it starts no process
-	canary   bool                         // other scenarios wait for its outcome
+	ways     []way                        // on which it speaks to the target
 	requests int                          // about how many one iteration makes
 	turn     int                          // another one for each repeat of the scenario in a run
+	idles    func()                       // called while it makes no progress; nil for an instance with nothing beside it
 	spaced   bool                         // each of them waits for the pace of the target, and not all together
 
 	unscraped atomic.Bool // a scrape had no response
@@ -42,7 +42,7 @@ type instance struct {
 
 func newInstance(e *env, i scenarios.Instance) *instance {
 	s := i.Scenario
-	in := &instance{env: e, target: e.target, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, calls: !startsSomething(s), requests: requestsOf(s), turn: e.turn}
+	in := &instance{env: e, target: e.target, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, ways: e.waysOf(i), requests: requestsOf(s), turn: e.turn}
 	in.deadline = s.Deadline.Deadline(e.cal)
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)

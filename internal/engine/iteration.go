@@ -31,8 +31,6 @@ type trail struct {
 	began time.Time
 	limit time.Duration            // of the steps since the last progress
 	vars  map[string]time.Duration // of the sweep
-	// hurried is set when a wait ended before its time, see bundle.Iteration.
-	hurried atomic.Bool
 	// named is set once files may have the iteration's name.
 	named atomic.Bool
 
@@ -43,6 +41,7 @@ type trail struct {
 	paused   map[*transport.Conn]bool
 	awaits   []bundle.Await
 	scrapes  []bundle.Scrape
+	vain     []string // the kinds of the waits that ended at their deadline
 	// explained is set when an unmet wait explains why the steps stopped.
 	explained bool
 }
@@ -52,9 +51,9 @@ type result struct {
 	bundle.Iteration
 	scrapes     []bundle.Scrape
 	dropped     []string
-	expired     bool // its steps stopped at an unmet wait
-	late        bool // that wait took as long as a stalled stream takes
-	overdue     bool // it took as long as the usual deadline
+	expired     bool     // its steps stopped at an unmet wait
+	late        bool     // that wait took as long as a stalled stream takes
+	vain        []string // the kinds of requests to which it waited in vain
 	interrupted bool
 	refused     bool // a connection was refused; that it could not be opened in time does not count
 	unread      bool // a response was not read to its end
@@ -63,7 +62,7 @@ type result struct {
 
 func (in *instance) newIteration(index int) *iteration {
 	return &iteration{in: in, trail: &trail{
-		index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
+		index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.deadline,
 		rec:    in.target.NewRecorder(in.clock),
 		byName: make(map[string]*handle), attached: make(map[int]bool), paused: make(map[*transport.Conn]bool),
 	}}
@@ -88,10 +87,9 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	})
 	out.interrupted = errors.Is(err, errInterrupted)
 	out.expired = errors.Is(err, errExpired)
-	out.Hurried = out.expired && it.hurried.Load()
 	took := time.Duration(in.clock.Stamp().T - out.Started.T)
 	out.late = out.expired && took >= min(it.limit, leastPatience)
-	out.overdue = out.late && took >= in.scaled(defaultDeadline)
+	out.vain = it.vain
 	if err != nil && !out.interrupted && !out.expired {
 		out.Defect = err.Error()
 	}
@@ -217,7 +215,7 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	for _, h := range it.all() {
 		if h.x != nil && !returned(h.x) && h.x.Snapshot().Step == st.At {
-			it.blame(h)
+			it.blame(&waiting{handle: h})
 		}
 	}
 	it.mu.Lock()

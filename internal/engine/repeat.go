@@ -180,9 +180,7 @@ func (r *repeater) put(out *result) {
 	r.room -= size
 	r.held += size
 	r.in.target.Memory().Hold(size)
-	if !slices.ContainsFunc(out.Exchanges, isRefusal) {
-		r.in.fuse.put(r.in, out)
-	}
+	r.in.breaker.put(r.in, out)
 	r.compare(out)
 	if out.expired {
 		r.expired++
@@ -194,16 +192,12 @@ func (r *repeater) put(out *result) {
 	case out.refused:
 		r.in.refused.Store(true)
 		r.stop = "the target refused a connection"
-	case r.expired > 0 && r.in.canary && r.stop == "":
-		r.stop = "one had ended at an unmet wait, and other scenarios wait for its outcome"
+	case out.late && r.stop == "":
+		r.stop = "one had waited in vain until its deadline"
 	case r.expired >= max(maxExpired, r.parallel/2) && r.stop == "":
 		r.stop = fmt.Sprintf("%d iterations had ended at an unmet wait", r.expired)
 	case r.alike >= maxAlike && r.stop == "":
 		r.stop = fmt.Sprintf("%d in succession had failed in the same way, at their first Start: %s", r.alike, r.way)
-	case r.in.tooLong() != nil && r.stop == "":
-		r.stop = "the time for scenarios that wait in vain was over"
-	case r.in.fuse.blown(r.in.axes, r.in.calls) != nil && r.stop == "":
-		r.stop = "nothing that the target starts comes to an end"
 	case r.unread >= max(maxExpired, r.parallel/2) && r.stop == "":
 		r.stop = fmt.Sprintf("%d iterations had a response that Assay did not read to its end", r.unread)
 	case out.Defect != "":
@@ -228,6 +222,32 @@ func (r *repeater) compare(out *result) {
 		r.alike, r.way = 0, way
 	}
 	r.alike++
+}
+
+// startFailure describes in a few words how the first Start of an iteration failed. It
+// returns "" if no Start failed.
+func startFailure(out *result) string {
+	for i := range out.Exchanges {
+		x := &out.Exchanges[i]
+		if !mayStart(x) || x.Op == "raw" {
+			continue
+		}
+		if hasEvent(x, bundle.EventEnd) || x.Aborted {
+			return ""
+		}
+		text := string(x.Outcome)
+		if x.Response != nil {
+			text += fmt.Sprintf(" %d", x.Response.Status)
+		}
+		if x.Error != nil {
+			text += " " + x.Error.Code
+		}
+		if hasEvent(x, bundle.EventStart) {
+			text += " after the start event"
+		}
+		return text
+	}
+	return ""
 }
 
 // into writes the outcome of all iterations to an observation, in their order.

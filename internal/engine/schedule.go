@@ -24,7 +24,7 @@ type skipped struct {
 // schedule sorts the slots. It skips those that cannot run, and orders the shared ones
 // so that the longest begin first (the wall time then comes close to the longest). The
 // others keep their order, except that destructive ones that the target does not
-// survive, according to its profile, come last. Canaries go first within their kind.
+// survive, according to its profile, come last.
 func (e *Engine) schedule() plan {
 	var p plan
 	for _, s := range e.slots {
@@ -38,23 +38,28 @@ func (e *Engine) schedule() plan {
 		case sc.Exclusive:
 			p.exclusive = append(p.exclusive, s)
 		default:
-			// The only worker of a run has none beside it, and keeps the order: canaries first.
-			s.waits = e.o.Run.Jobs != 1 && waits(sc, e.o.Run.Calibration)
 			p.shared = append(p.shared, s)
 		}
 	}
 	cal := e.o.Run.Calibration
 	slices.SortStableFunc(p.shared, func(a, b *slot) int {
-		return cmp.Compare(estimate(b.instance.Scenario, cal), estimate(a.instance.Scenario, cal))
+		return cmp.Or(later(a.instance, b.instance), cmp.Compare(estimate(b.instance.Scenario, cal), estimate(a.instance.Scenario, cal)))
 	})
 	slices.SortStableFunc(p.destructive, func(a, b *slot) int {
 		return cmp.Compare(e.deviates(a.instance.Scenario), e.deviates(b.instance.Scenario))
 	})
-	e.appointCanaries(slices.Concat(p.shared, p.exclusive, p.destructive))
-	for _, slots := range [][]*slot{p.shared, p.exclusive, p.destructive} {
-		tryFirst(slots)
-	}
 	return p
+}
+
+// later orders instances: what shows whether a surface answers at all comes before the others.
+func later(a, b scenarios.Instance) int {
+	rank := func(i scenarios.Instance) int {
+		if i.Scenario.First {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(rank(a), rank(b))
 }
 
 // deviates returns 1 for a scenario with a rule that the profile allows to be broken,
@@ -126,19 +131,6 @@ func estimate(s *scenarios.Scenario, cal bundle.Calibration) time.Duration {
 		total += s.Repeat.Budget.Resolve(cal) / 4
 	}
 	return total
-}
-
-// leastWait is the shortest wait of a scenario that has a worker of those that wait.
-const leastWait = 500 * time.Millisecond
-
-// waits reports whether a scenario spends at least leastWait, and most of its time, in waits of its
-// script.
-func waits(s *scenarios.Scenario, cal bundle.Calibration) bool {
-	if s.Repeat.Times > 1 {
-		return false
-	}
-	idle := s.Slow.Resolve(cal) + stepsEstimate(s.Steps, bundle.Calibration{})
-	return idle >= leastWait && idle > estimate(s, cal)/2
 }
 
 // slowRead is what a step that limits the rate of reading adds to an estimate. The length of the

@@ -216,18 +216,3 @@ func TestAPanicIsADefect(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestAScenarioWaitsIfItsPausesTakeMostOfItsTime(t *testing.T) {
-	for script, want := range map[string]bool{
-		"steps: [{list: {as: l}}, {pause: 6s}, {list: {as: m}}]":                                  true,
-		"steps: [{list: {as: l}}, {pause: 400ms}]":                                                false,
-		"steps: [{list: {as: l, poll: 3s}}]":                                                      true,
-		"steps: [{start: {as: p, sh: 'exit 0', wait: end}}]":                                      false,
-		"repeat: {times: 100, parallel: 8}\nsteps: [{list: {as: l}}, {pause: 6s}]":                false,
-		"steps: [{start: {as: p, sh: 'seq 800000'}}, {read: {on: p, rate: 1000}}, {pause: 10ms}]": true,
-	} {
-		if got := waits(parse(t, "id: test.a\ndeadline: 60s\n"+script), bundle.Calibration{}); got != want {
-			t.Errorf("%s: waits is %v, want %v", script, got, want)
-		}
-	}
-}

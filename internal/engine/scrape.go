@@ -56,8 +56,8 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 	}
 	if s.Outcome == bundle.OutcomeNoAnswer {
 		in.unscraped.Store(true)
-		in.stalls.put(opScrape, in)
 	}
+	in.breaker.markOwn(opScrape, in, s.Outcome != bundle.OutcomeNoAnswer)
 	if s.Outcome != bundle.OutcomeComplete {
 		out.Err = string(s.Outcome) + ": " + s.Detail
 	}
@@ -68,7 +68,7 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 // counters can no longer be compared, or after those of several others.
 func (in *instance) scrapeBound() time.Duration {
 	bound := in.probeBound()
-	if in.unscraped.Load() || in.stalls.established(opScrape) {
+	if in.unscraped.Load() || in.breaker.isOpen(way{kind: opScrape}) {
 		return min(bound, in.paced(20, leastPatience/2, bound))
 	}
 	return bound

@@ -147,7 +147,7 @@ func (c *invocation) wait(ctx context.Context) error {
 	case closeFIN, closeRST, closeCancel:
 		return nil
 	}
-	w := c.it.onExchange(h, "end of the answer", func(*bundle.Exchange) bool { return false })
+	w := c.it.onExchange(h, whatEnd, func(*bundle.Exchange) bool { return false })
 	switch c.plan.wait {
 	case waitNone:
 		return nil

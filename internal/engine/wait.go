@@ -9,6 +9,9 @@ import (
 	"assay/internal/bundle"
 )
 
+// whatEnd is the wait for the end of an exchange.
+const whatEnd = "end of the answer"
+
 // waiting describes a wait for a state of an exchange or a connection.
 type waiting struct {
 	on, what string
@@ -50,11 +53,6 @@ func lasting(limit time.Duration) bound {
 	return bound{quiet: limit, most: min(longestTimes*limit, limit+longestMore)}
 }
 
-// fixed returns the bound of a wait whose limit does not change.
-func fixed(limit time.Duration) func() bound {
-	return func() bound { return lasting(limit) }
-}
-
 // left returns how much longer a wait may take after took.
 func (b bound) left(took time.Duration, since func() time.Duration) time.Duration {
 	quiet := took
@@ -69,29 +67,19 @@ func (b bound) left(took time.Duration, since func() time.Duration) time.Duratio
 // recorded, so that the verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
-	limit := func() bound {
-		b := lasting(it.patience(&w))
-		b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
-		return b
-	}
+	b := lasting(cmp.Or(w.within, it.limit))
+	b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
 	left := max(0, it.left())
-	err := waitFor(ctx, w, limit)
-	b := limit()
+	err := waitFor(ctx, w, b)
 	deadline := min(b.quiet, left)
 	over := errors.Is(err, errOver)
 	end := it.in.clock.Stamp()
-	if errors.Is(err, errExpired) && it.early(&w, time.Duration(end.T-began.T)) {
-		it.cutShort()
-	}
-	if errors.Is(err, errExpired) && !w.optional && !it.turnedAway() {
-		it.in.stalls.put(kindOf(&w), it.in)
-	}
 	if over && w.endIsEnough {
 		err = nil
 	} else if over {
 		err = errExpired
 	} else if errors.Is(err, errExpired) && w.handle != nil && !w.optional {
-		it.blame(w.handle)
+		it.blame(&w)
 	}
 	if w.record || errors.Is(err, errExpired) {
 		it.addAwait(bundle.Await{
@@ -102,27 +90,13 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	return err
 }
 
-// early reports whether a wait that took so long ended before its time, because others were in
-// vain: before the limit that the step sets, or else before the usual time without progress.
-func (it *iteration) early(w *waiting, took time.Duration) bool {
-	if it.limit >= it.in.deadline && !it.in.fuse.hurries(it.in) && !it.inVain(w) {
-		return false
-	}
-	full := lasting(cmp.Or(w.within, it.in.deadline))
-	full.quiet = min(full.quiet, cmp.Or(w.idle, full.quiet))
-	if w.within == 0 {
-		full.quiet = min(full.quiet, it.in.usual())
-	}
-	return full.left(took, w.since) > 0
-}
-
 // errOver ends a wait that can no longer be met.
 var errOver = errors.New("nothing more will come")
 
-// waitFor waits until w is met, within a bound that may shrink meanwhile.
-func waitFor(ctx context.Context, w waiting, limit func() bound) error {
+// waitFor waits until w is met, within a bound.
+func waitFor(ctx context.Context, w waiting, b bound) error {
 	began := time.Now()
-	timer := time.NewTimer(max(0, min(limit().quiet, leastPatience)))
+	timer := time.NewTimer(max(0, min(b.quiet, leastPatience)))
 	defer timer.Stop()
 	for {
 		changed := w.changed()
@@ -136,7 +110,7 @@ func waitFor(ctx context.Context, w waiting, limit func() bound) error {
 		select {
 		case <-changed:
 		case <-timer.C:
-			more := limit().left(time.Since(began), w.since)
+			more := b.left(time.Since(began), w.since)
 			if more <= 0 {
 				return lastLook(w)
 			}
@@ -192,10 +166,12 @@ func (it *iteration) addAwait(a bundle.Await, optional bool) {
 	it.explained = it.explained || !a.Met && !optional
 }
 
-func (it *iteration) blame(h *handle) {
+// blame notes that a wait for an exchange ended at its deadline.
+func (it *iteration) blame(w *waiting) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	h.blamed = true
+	w.handle.blamed = true
+	it.vain = append(it.vain, w.kind())
 }
 
 // sleep waits for d, or until the iteration ends.

@@ -61,7 +61,7 @@ func TestAWaitLastsFromTheLastProgress(t *testing.T) {
 						}
 						return next
 					},
-				}, fixed(tc.limit))
+				}, lasting(tc.limit))
 				if took := time.Since(began); !errors.Is(err, tc.want) || took != tc.took {
 					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.took)
 				}

@@ -55,7 +55,7 @@ func exchangeAt(o *bundle.Observation, at bundle.Evidence) *bundle.Exchange {
 // that the target can be blamed for. An observation without a second pass stays as it is.
 func (j *Judge) confirm(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) {
 	c := o.Confirm
-	if c == nil || !v.Awaited || !v.Conclusion.FailsRun() {
+	if c == nil || !v.Awaited || !told(v) {
 		return
 	}
 	switch {
@@ -91,9 +91,12 @@ func died(v *bundle.Verdict, s *scenarios.Scenario, o *bundle.Observation) {
 	}
 }
 
+// told reports whether a verdict tells the target that it breaks a rule.
+func told(v *bundle.Verdict) bool { return v.Conclusion.FailsRun() || v.Conclusion == bundle.Advisory }
+
 // breaks reports whether an observation breaks a rule.
 func (j *Judge) breaks(rule string, s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) bool {
-	return slices.ContainsFunc(j.Scenario(s, run, o), func(v bundle.Verdict) bool { return v.Rule == rule && v.Conclusion.FailsRun() })
+	return slices.ContainsFunc(j.Scenario(s, run, o), func(v bundle.Verdict) bool { return v.Rule == rule && told(&v) })
 }
 
 // Suspicions returns what the verdicts of an observation only suspect: the symptom of each, and the way in which the
@@ -102,7 +105,7 @@ func Suspicions(verdicts []bundle.Verdict) []string {
 	var all []string
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Awaited && v.Conclusion.FailsRun() {
+		if v.Awaited && told(v) {
 			all = append(all, fmt.Sprintf("%s, %s over %s", v.Symptom, v.Axes.Protocol, v.Axes.HTTP))
 		}
 	}
@@ -113,6 +116,6 @@ func Suspicions(verdicts []bundle.Verdict) []string {
 // Doubtful reports whether verdicts say less than that every rule holds that applies.
 func Doubtful(verdicts []bundle.Verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool {
-		return v.Conclusion.FailsRun() || v.Conclusion == bundle.Inconclusive || v.Conclusion == bundle.Advisory
+		return told(&v) || v.Conclusion == bundle.Inconclusive
 	})
 }

@@ -91,7 +91,7 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 	case bundle.SkipKiller:
 		message = "the target dies of it"
 	case bundle.SkipStalled:
-		message = "processes and streams of the target no longer end"
+		message = "the target does not answer in this way"
 	case bundle.SkipBudget:
 		message = "the time budget of the run was spent before this scenario"
 	case bundle.SkipUnanswered:

@@ -62,7 +62,7 @@ func TestWhatWasNotRun(t *testing.T) {
 		{bundle.Skip{Reason: bundle.SkipDestructive}, bundle.NotRun, "not requested"},
 		{bundle.Skip{Reason: bundle.SkipInterrupted}, bundle.NotRun, "the run was interrupted before this scenario"},
 		{bundle.Skip{Reason: bundle.SkipTargetGone}, bundle.NotRun, "the target was gone"},
-		{bundle.Skip{Reason: bundle.SkipStalled, Detail: "why"}, bundle.NotRun, "processes and streams of the target no longer end: why"},
+		{bundle.Skip{Reason: bundle.SkipStalled, Detail: "why"}, bundle.NotRun, "the target does not answer in this way: why"},
 		{bundle.Skip{Reason: bundle.SkipBudget}, bundle.NotRun, "the time budget of the run was spent before this scenario"},
 		{bundle.Skip{Reason: bundle.SkipUnanswered, Detail: "why"}, bundle.Inconclusive, "not tried: why"},
 	}

@@ -11,20 +11,16 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// heldUp makes a breach unclear if Assay hurried, or if the target had a time limit and this driver itself ran late by
-// half of it or more: a stalled machine delays both.
+// heldUp makes a breach a suspicion if Assay gave its exchange up, and unclear if the target had a time limit and this
+// driver itself ran late by half of it or more: a stalled machine delays both.
 func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	if f.grade != broken {
 		return f
 	}
+	f.vain = f.vain || gaveUp(x)
 	if limit := s.tooShort(x); limit > 0 {
 		f.grade = unclear
 		f.message += fmt.Sprintf("; the time limit was %s, and the shortest command takes %s on this target", phrase.Span(limit), phrase.Span(s.cal.End))
-		return f
-	}
-	if s.it.Hurried && gaveUp(x) {
-		f.grade = unclear
-		f.message += hurriedText
 		return f
 	}
 	if s.stillArriving(x) {
@@ -44,15 +40,9 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	return f
 }
 
-// hurriedText says why the end of a wait in a hurried iteration proves nothing.
-const hurriedText = "; Assay gave it less time than usual, because other scenarios had waited in vain"
-
-// gaveUp reports whether Assay ended an exchange that had not returned.
+// gaveUp reports whether Assay ended an exchange that had not returned: what it lacks may not have come yet.
 func gaveUp(x *bundle.Exchange) bool {
-	if x == nil || x.Aborted {
-		return false
-	}
-	return x.Outcome == bundle.OutcomeNoAnswer || x.Outcome == bundle.OutcomeStalled || x.Outcome == bundle.OutcomeAborted
+	return x != nil && !x.Aborted && (x.Outcome == bundle.OutcomeAborted || slices.Contains(unfinished, x.Outcome))
 }
 
 // stillArriving reports whether Assay gave up a response at the absolute limit of its wait while

@@ -79,11 +79,6 @@ func (o *obstacle) finding(s *scene) finding {
 // breach returns the finding for the rule that the precondition proves.
 func (o *obstacle) breach(s *scene) finding {
 	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1), vain: o.vain}
-	if s.it.Hurried && o.soft {
-		f.grade = unclear
-		f.message += hurriedText
-		return f
-	}
 	if s.lag > 0 && o.limit > 0 && s.lag >= o.limit/2 {
 		f.grade = unclear
 		f.message += fmt.Sprintf("; the time limit was %s, and this driver itself ran late by up to %s", phrase.Span(o.limit), phrase.Span(s.lag))

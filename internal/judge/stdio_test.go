@@ -142,28 +142,23 @@ func TestParityOfAWebSocketHasNoStart(t *testing.T) {
 	}
 }
 
-func TestParityWithAnExchangeThatAssayGaveUpEarlyIsUnclear(t *testing.T) {
+func TestParityWithAnExchangeThatAssayGaveUpIsOnlySuspected(t *testing.T) {
 	rpc, socket := streamExchange("a"), socketExchange("ox")
 	rpc.Events = rpc.Events[:2] // no end
 	for _, outcome := range []bundle.Outcome{bundle.OutcomeStalled, bundle.OutcomeComplete} {
 		rpc.Outcome = outcome
 		s := &scene{it: &observation(rpc, socket).Iterations[0]}
-		s.it.Hurried = true
-		want := map[bundle.Outcome]grade{bundle.OutcomeStalled: unclear, bundle.OutcomeComplete: broken}[outcome]
-		if f := s.parity([]string{"a", "p"}); f.grade != want {
-			t.Errorf("%s: grade %v, want %v: %s", outcome, f.grade, want, f.message)
+		if f := s.parity([]string{"a", "p"}); f.grade != broken || f.vain != (outcome == bundle.OutcomeStalled) {
+			t.Errorf("%s: grade %v, suspected %v: %s", outcome, f.grade, f.vain, f.message)
 		}
 	}
 }
 
-func TestAnInstantOfAnExchangeThatAssayGaveUpEarlyIsUnclear(t *testing.T) {
+func TestAnInstantOfAnExchangeThatAssayGaveUpIsOnlySuspected(t *testing.T) {
 	x := streamExchange("a")
 	x.Events, x.Outcome = x.Events[:2], bundle.OutcomeStalled
 	s := &scene{it: &observation(x).Iterations[0]}
-	for hurried, want := range map[bool]grade{true: unclear, false: broken} {
-		s.it.Hurried = hurried
-		if f := s.sequence([]string{"a.start", "a.end"}); f.grade != want {
-			t.Errorf("hurried %v: grade %v, want %v: %s", hurried, f.grade, want, f.message)
-		}
+	if f := s.sequence([]string{"a.start", "a.end"}); f.grade != broken || !f.vain {
+		t.Errorf("grade %v, suspected %v: %s", f.grade, f.vain, f.message)
 	}
 }
