@@ -113,3 +113,22 @@ func TestWhatAssayGaveUpIsOnlySuspected(t *testing.T) {
 		}
 	}
 }
+
+// A target may cut a connection because of a time limit, which a driver that is late itself may have exceeded.
+func TestWhatATargetCutsOffIsOnlySuspectedIfThisDriverWasLate(t *testing.T) {
+	s := scenarioOf(subjects("p", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{3}}}))
+	for _, outcome := range []bundle.Outcome{bundle.OutcomeReset, bundle.OutcomeClosed, bundle.OutcomeComplete} {
+		for _, lag := range []time.Duration{lateDriver - 1, lateDriver} {
+			x := streamExchange("p")
+			if x.Outcome = outcome; outcome != bundle.OutcomeComplete {
+				x.Events = x.Events[:2]
+			}
+			o := observation(x)
+			o.Lag = int64(lag)
+			suspected := outcome != bundle.OutcomeComplete && lag == lateDriver
+			if v := judgeOne(t, s, o); v.Conclusion != bundle.Fail || v.Awaited != suspected {
+				t.Errorf("%s, %v late: got %s: %s, suspected %v, want %v", outcome, lag, v.Conclusion, v.Message, v.Awaited, suspected)
+			}
+		}
+	}
+}
