@@ -20,9 +20,9 @@ const (
 	mostDeaths = 5
 	// aftermath is how long ago an instance may have ended that is suspected of a death: a target may take its time to die.
 	aftermath = 2 * time.Second
-	// closing is how often a dying target is looked at once more, after closingStep each. A target that has cut connections
-	// mostAlarms times and lives is not dying.
-	closing     = 2
+	// closing is how often a dying target is looked at once more, after closingStep each, or more on a busy machine. A target
+	// that has cut connections mostAlarms times and lives is not dying.
+	closing     = 3
 	closingStep = 20 * time.Millisecond
 	mostAlarms  = 8
 	// afterDeath is the turn of an instance that ran when the target died.
@@ -104,7 +104,7 @@ func (e *Engine) refuses(ctx context.Context, cut bool) bool {
 		if !cut || e.deaths.alarms >= mostAlarms {
 			return false
 		}
-		if look == closing || sleep(ctx, closingStep) != nil {
+		if look == closing || sleep(ctx, time.Duration(float64(closingStep)*e.env.machine.stretch())) != nil {
 			e.deaths.alarms++
 			return false
 		}
