@@ -107,8 +107,8 @@ const (
 	SkipKiller      SkipReason = "killer"  // the target has died of it
 	SkipStalled     SkipReason = "stalled" // most earlier scenarios that called the target in the same way had waited in vain
 	SkipBudget      SkipReason = "budget"  // the time budget of the run was spent
-	// SkipUnanswered: the probe of a required feature was inconclusive, and the first
-	// scenario that used it had no response either.
+	// SkipUnanswered: the probe of a required feature was inconclusive, and most earlier
+	// scenarios that used it had waited in vain.
 	SkipUnanswered SkipReason = "unanswered"
 )
 

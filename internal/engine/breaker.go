@@ -13,7 +13,7 @@ import (
 
 // opensAfter is by how many instances those that waited in vain must exceed those that ended well before a way opens. It is
 // half of the default number of workers, so that the first deadline of a run decides about a way that is dead. A way that
-// is well in nine of ten instances opens once in 10,000 runs by chance, and closes again when it is tried.
+// is well in nine of ten instances opens by chance with its first four once in 10,000 runs, and closes again when it is tried.
 const opensAfter = 4
 
 // breaker keeps a run from waiting again and again for what a target does not send. No instance gets less than the usual

@@ -45,7 +45,7 @@ func (e *Engine) confirm(ctx context.Context) {
 	cal := e.o.Run.Calibration
 	slices.SortFunc(e.suspects, func(a, b *suspect) int {
 		x, y := a.slot.run, b.slot.run
-		return cmp.Or(later(x, y), cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
+		return cmp.Or(byFirst(x, y), cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
 	})
 	longer := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.stretch()) }
 	shown := map[string]string{} // the scenario that was confirmed, by suspicion

@@ -33,7 +33,7 @@ func (it *iteration) aimed(ctx context.Context, st *scenarios.Step) (*iteration,
 	in := it.in
 	return &iteration{trail: it.trail, in: &instance{
 		env: in.env, target: t, s: in.s, axes: in.axes, deadline: in.deadline, sweep: in.sweep,
-		wanted: in.wanted, subjects: in.subjects, again: in.again, spent: in.spent, ways: in.ways,
+		wanted: in.wanted, subjects: in.subjects, again: in.again, spent: in.spent,
 	}}, nil
 }
 

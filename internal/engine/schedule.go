@@ -22,7 +22,7 @@ type skipped struct {
 }
 
 // schedule sorts the slots. It skips those that cannot run, and orders the shared ones
-// so that the longest begin first (the wall time then comes close to the longest). The
+// so that those of first contact begin first, then the longest (the wall time then comes close to the longest). The
 // others keep their order, except that destructive ones that the target does not
 // survive, according to its profile, come last.
 func (e *Engine) schedule() plan {
@@ -43,7 +43,7 @@ func (e *Engine) schedule() plan {
 	}
 	cal := e.o.Run.Calibration
 	slices.SortStableFunc(p.shared, func(a, b *slot) int {
-		return cmp.Or(later(a.instance, b.instance), cmp.Compare(estimate(b.instance.Scenario, cal), estimate(a.instance.Scenario, cal)))
+		return cmp.Or(byFirst(a.instance, b.instance), cmp.Compare(estimate(b.instance.Scenario, cal), estimate(a.instance.Scenario, cal)))
 	})
 	slices.SortStableFunc(p.destructive, func(a, b *slot) int {
 		return cmp.Compare(e.deviates(a.instance.Scenario), e.deviates(b.instance.Scenario))
@@ -51,15 +51,15 @@ func (e *Engine) schedule() plan {
 	return p
 }
 
-// later orders instances: what shows whether a surface answers at all comes before the others.
-func later(a, b scenarios.Instance) int {
-	rank := func(i scenarios.Instance) int {
-		if i.Scenario.First {
-			return 0
-		}
-		return 1
+// byFirst orders instances: what shows whether a surface answers at all comes before the others.
+func byFirst(a, b scenarios.Instance) int {
+	switch {
+	case a.Scenario.First == b.Scenario.First:
+		return 0
+	case a.Scenario.First:
+		return -1
 	}
-	return cmp.Compare(rank(a), rank(b))
+	return 1
 }
 
 // deviates returns 1 for a scenario with a rule that the profile allows to be broken,

@@ -11,13 +11,19 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// heldUp makes a breach a suspicion if Assay gave its exchange up, and unclear if the target had a time limit and this
-// driver itself ran late by half of it or more: a stalled machine delays both.
+// givenUp makes a breach a suspicion if what it lacks may not have come yet, since Assay gave the exchange up; it is held up
+// like any other. It is for what compares events, where the symptom does not tell what is missing from what is wrong.
+func (s *scene) givenUp(x *bundle.Exchange, f finding) finding {
+	f.vain = f.vain || x != nil && slices.Contains(unfinished, x.Outcome)
+	return s.heldUp(x, f)
+}
+
+// heldUp makes a breach unclear if the target had a time limit and this driver itself ran late by half of it or more: a
+// stalled machine delays both.
 func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	if f.grade != broken {
 		return f
 	}
-	f.vain = f.vain || gaveUp(x)
 	if limit := s.tooShort(x); limit > 0 {
 		f.grade = unclear
 		f.message += fmt.Sprintf("; the time limit was %s, and the shortest command takes %s on this target", phrase.Span(limit), phrase.Span(s.cal.End))
@@ -38,11 +44,6 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	f.grade = unclear
 	f.message += fmt.Sprintf("; the time limit was %s, and %s by up to %s", phrase.Span(had), phrase.RanLate, phrase.Span(s.lag))
 	return f
-}
-
-// gaveUp reports whether Assay ended an exchange that had not returned: what it lacks may not have come yet.
-func gaveUp(x *bundle.Exchange) bool {
-	return x != nil && !x.Aborted && (x.Outcome == bundle.OutcomeAborted || slices.Contains(unfinished, x.Outcome))
 }
 
 // stillArriving reports whether Assay gave up a response at the absolute limit of its wait while

@@ -98,8 +98,8 @@ func TestAStreamThatKeepsDeliveringIsNotBlamedForBeingSlow(t *testing.T) {
 	}
 }
 
-// What Assay gave up is only suspected, whatever is wrong with it. What came in time is not.
-func TestWhatAssayGaveUpIsOnlySuspected(t *testing.T) {
+// What is missing from an exchange that Assay gave up is only suspected.
+func TestWhatIsMissingWhereAssayGaveUpIsOnlySuspected(t *testing.T) {
 	s := scenarioOf(subjects("p", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{3}}}))
 	for outcome, suspected := range map[bundle.Outcome]bool{
 		bundle.OutcomeStalled: true, bundle.OutcomeNoAnswer: true, bundle.OutcomeComplete: false, bundle.OutcomeClosed: false,
@@ -110,6 +110,19 @@ func TestWhatAssayGaveUpIsOnlySuspected(t *testing.T) {
 		}
 		if v := judgeOne(t, s, observation(x)); v.Conclusion != bundle.Fail || v.Awaited != suspected {
 			t.Errorf("%s: got %s: %s, suspected %v, want %v", outcome, v.Conclusion, v.Message, v.Awaited, suspected)
+		}
+	}
+}
+
+// What came and is wrong is judged where it is seen, whoever ended the exchange afterwards.
+func TestWhatIsWrongIsNotSuspectedAlthoughAssayGaveUp(t *testing.T) {
+	s := &scene{it: &bundle.Iteration{}}
+	for outcome, missing := range map[bundle.Outcome]bool{bundle.OutcomeStalled: true, bundle.OutcomeAborted: false} {
+		x := streamExchange("p")
+		x.Outcome = outcome
+		wrong := finding{grade: broken, symptom: bundle.SymptomOutputOther}
+		if s.heldUp(x, wrong).vain || s.givenUp(x, wrong).vain != missing {
+			t.Errorf("%s: suspected as wrong %v, as missing %v", outcome, s.heldUp(x, wrong).vain, s.givenUp(x, wrong).vain)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 		f.at = s.at(all[0], -1)
 	}
 	for _, x := range all {
-		f = s.heldUp(x, f)
+		f = s.givenUp(x, f)
 	}
 	return f
 }

@@ -35,7 +35,7 @@ func (s *scene) parity(names []string) finding {
 			continue
 		}
 		if f := s.agree(names[0], first, name, x); !f.ok() {
-			f = s.heldUp(x, s.heldUp(first, f))
+			f = s.givenUp(x, s.givenUp(first, f))
 			f.message = s.says("", f.message)
 			return f
 		}

@@ -69,7 +69,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 		return bundle.Stamp{}, finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
 	}
 	f := finding{grade: broken, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
-	return bundle.Stamp{}, s.heldUp(x, f.as(instantSymptom(x, what)))
+	return bundle.Stamp{}, s.givenUp(x, f.as(instantSymptom(x, what)))
 }
 
 // instantOf returns an instant of an exchange, nil if it never came; known is false for an unknown

@@ -132,11 +132,13 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 		featStdioEOF: stdioEOF, featStdioPTY: stdioPTY, featSession: stdioSession, featShared: stdioShared, featPanes: stdioPanes,
 	}
 	f := findings{featStdio: decideUpgrade(first)}
-	if f[featStdio].State != bundle.FeaturePresent || mute {
+	rest := f[featStdio]
+	if mute {
+		rest = unknown("nothing came after the handshake")
+	}
+	if rest.State != bundle.FeaturePresent {
 		for id := range optional {
-			if f[id] = f[featStdio]; mute {
-				f[id] = unknown("nothing came after the handshake")
-			}
+			f[id] = rest
 		}
 		return f, nil
 	}
