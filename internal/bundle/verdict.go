@@ -64,6 +64,8 @@ type Verdict struct {
 	Awaited bool `json:"awaited,omitempty"`
 	// Untried is set if it was not confirmed by itself: another scenario showed the same alone.
 	Untried bool `json:"untried,omitempty"`
+	// Varied is set if the rule held in other iterations of the script, which were all alike: the defect shows by chance.
+	Varied bool `json:"varied,omitempty"`
 	// Seen is the observed legal response, if the rule allows several.
 	Seen string `json:"seen,omitempty"`
 	// Counts are the orders of a race and how often each occurred.

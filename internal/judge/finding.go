@@ -56,7 +56,7 @@ type tally struct {
 	seen   []string
 	counts map[string]int
 	// byIteration has the worst grade of each iteration, and ofIterations the number of breaches in
-	// them, in a run with repeats; the other breaches are those of all iterations together.
+	// them; the other breaches are those of all iterations together.
 	byIteration  map[int]grade
 	ofIterations int
 }
@@ -82,9 +82,6 @@ func (t *tally) add(f finding) {
 // addOf adds a finding of one iteration.
 func (t *tally) addOf(s *scene, f finding) {
 	t.add(f)
-	if !s.repeated {
-		return
-	}
 	if t.byIteration == nil {
 		t.byIteration = map[int]grade{}
 	}

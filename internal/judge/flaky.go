@@ -2,20 +2,25 @@ package judge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
 
-// wavers turns a fail into flaky if the rule was broken in some repeats of the run and held in
-// others. A repeat is all iterations of the script: a script that runs its steps 62 times fails
-// if one of them does. A repeat without a breach in which the rule could not be judged counts as
-// neither.
+// wavers marks a broken rule that held in other iterations, and turns its fail into flaky if it held in other repeats
+// of the run. A repeat is all iterations of the script: a script that runs its steps 62 times fails if one of them
+// does. A repeat without a breach in which the rule could not be judged counts as neither.
 //
 // The iterations of a race differ on purpose, and none of them is a repeat of another: its fails
 // stay fails. So do breaches that no single iteration shows, such as wrong counters.
-func wavers(v *bundle.Verdict, s *scenarios.Scenario, t *tally) {
-	if v.Conclusion != bundle.Fail || t.ofIterations == 0 || t.ofIterations != t.broken || mixed(s) {
+func wavers(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Run, t *tally) {
+	if !told(v) || t.ofIterations == 0 || t.ofIterations != t.broken || mixed(s) {
+		return
+	}
+	v.Varied = slices.Contains(slices.Collect(maps.Values(t.byIteration)), held)
+	if v.Conclusion != bundle.Fail || run == nil || run.Repeat <= 1 {
 		return
 	}
 	own := max(1, s.Repeat.Times)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 
 	"assay/internal/bundle"
@@ -56,6 +57,9 @@ func TestARuleThatHoldsInSomeRepeatsAndNotInOthersIsFlaky(t *testing.T) {
 			if len(vs) != 1 || vs[0].Conclusion != c.want {
 				t.Fatalf("got %+v, want %s", vs, c.want)
 			}
+			if differ := len(slices.Compact(slices.Sorted(slices.Values(c.codes)))) > 1; vs[0].Varied != (differ && !mixed(c.script)) {
+				t.Errorf("varied: %t", vs[0].Varied)
+			}
 			if got := vs[0].Repeats; (got == nil) != (c.failed.Of == 0) || got != nil && *got != c.failed {
 				t.Errorf("repeats %+v, want %+v", got, c.failed)
 			}
@@ -92,7 +96,7 @@ func TestABreachOfAllIterationsTogetherIsNotFlaky(t *testing.T) {
 	t1 := (&Judge{}).clauses(s, run, o)[testRule]
 	t1.add(finding{grade: broken})
 	v := bundle.Verdict{Conclusion: bundle.Fail}
-	if wavers(&v, s, t1); v.Conclusion != bundle.Fail {
+	if wavers(&v, s, run, t1); v.Conclusion != bundle.Fail {
 		t.Errorf("got %s", v.Conclusion)
 	}
 }

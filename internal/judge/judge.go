@@ -53,7 +53,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		}
 		v := j.verdict(id, o, t)
 		decide(&v, s, o)
-		wavers(&v, s, t)
+		wavers(&v, s, run, t)
 		j.confirm(&v, s, run, o)
 		died(&v, s, o)
 		verdicts = append(verdicts, v)

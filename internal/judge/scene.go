@@ -16,8 +16,6 @@ type scene struct {
 	it  *bundle.Iteration
 	// many is set if the observation has several iterations; messages then have its index.
 	many bool
-	// repeated is set if the run repeated its scenarios.
-	repeated bool
 	// lag is the maximum delay of the driver's own timers, in nanoseconds; 0 if it was not measured.
 	lag int64
 	// cut is set if the run was interrupted: an exchange that Assay aborted proves nothing.
@@ -38,7 +36,6 @@ func scenes(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) []*sc
 		all[i] = &scene{
 			cal: calibration(run), it: &o.Iterations[i], premises: p,
 			many: len(o.Iterations) > 1, cut: o.Interrupted, lag: o.Lag,
-			repeated: run != nil && run.Repeat > 1,
 		}
 	}
 	return all

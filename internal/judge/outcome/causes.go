@@ -143,10 +143,10 @@ func (c *causal) explainByChance(b *breakage) {
 }
 
 // intermittent reports whether the rule was both broken and held in the same scenario over the
-// same version of HTTP.
+// same version of HTTP: in two of its runs, or in two iterations of one.
 func (b *breakage) intermittent() bool {
 	return slices.ContainsFunc(b.bad, func(o *bundle.Verdict) bool {
-		return slices.ContainsFunc(b.kept, func(k *bundle.Verdict) bool { return k.Scenario == o.Scenario && k.Axes.HTTP == o.Axes.HTTP })
+		return o.Varied || slices.ContainsFunc(b.kept, func(k *bundle.Verdict) bool { return k.Scenario == o.Scenario && k.Axes.HTTP == o.Axes.HTTP })
 	})
 }
 

@@ -60,6 +60,11 @@ func lacks(feature string) bundle.Verdict {
 	return bundle.Verdict{Rule: "profile.e2b." + feature, Level: "must", Conclusion: bundle.Fail, Symptom: bundle.SymptomAbsent, Message: feature + " is absent"}
 }
 
+func varied(v bundle.Verdict) bundle.Verdict {
+	v.Varied = true
+	return v
+}
+
 func TestCauses(t *testing.T) {
 	short, fail := bundle.SymptomOutputShort, bundle.Fail
 	cases := []struct {
@@ -117,6 +122,10 @@ func TestCauses(t *testing.T) {
 		{"what broke at random reaches every version of HTTP", []bundle.Verdict{
 			over(on("a.short", "process.output.complete", fail, short), "connect", "h2c"), over(on("a.short", "process.output.complete", bundle.Pass, ""), "grpc", "h2c"),
 			on("a.short", "process.output.complete", bundle.Pass, ""), on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"process.output.complete": {"x.y.z"}}},
+		{"what broke in some of the iterations alone did so at random", []bundle.Verdict{
+			varied(on("a.short", "process.output.complete", fail, short)), over(on("a.short", "process.output.complete", bundle.Pass, ""), "connect", "h2c"),
+			over(on("a.long", "x.y.z", fail, short), "connect", "h2c"),
 		}, map[string][]string{"process.output.complete": {"x.y.z"}}},
 		{"starts that fail at random explain a foundation that held elsewhere", []bundle.Verdict{
 			on("a.short", "process.start.begins", fail, bundle.SymptomRefused), over(on("a.short", "process.start.begins", bundle.Pass, ""), "grpc", "1.1"),
