@@ -40,7 +40,7 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 		p, err := call.Marshal(v)
 		return p, err == nil
 	case b.Seq != nil:
-		return b.Seq.bytes(), true
+		return b.Seq.bytes(make([]byte, 0, b.generated())), true
 	case b.Repeat != nil:
 		return bytes.Repeat([]byte(b.Repeat.Text), max(0, b.Repeat.Times)), true
 	case b.Gen != nil:
@@ -119,8 +119,7 @@ func mapStrings(v any, f func(string) string) any {
 	}
 }
 
-func (s Seq) bytes() []byte {
-	var p []byte
+func (s Seq) bytes(p []byte) []byte {
 	for i := s.From; i <= s.To; i++ {
 		p = append(strconv.AppendInt(p, int64(i), 10), '\n')
 		if i == math.MaxInt { // there is no next one

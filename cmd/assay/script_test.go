@@ -98,6 +98,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("OPEN", open) // assay load with --rate

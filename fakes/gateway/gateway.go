@@ -167,7 +167,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 		return nil, err
 	}
 	m := mounts{mux: http.NewServeMux(), front: front, auth: auth, forms: o.Token != "", surface: o.Seams.Surface}
-	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), fastGzip(), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
+	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), smallGzip(), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
 	held := newBudgets()
 	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell, budgets: held},
 		options, connect.WithInterceptors(o.Seams.Interceptors...))
