@@ -42,7 +42,7 @@ func (s *session) reproducing() time.Duration {
 func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 	failures := slices.DeleteFunc(failuresOf(observed, out), func(f reproduce.Failure) bool {
 		// What kills the target would cut off the others. The report has its command.
-		return slices.ContainsFunc(s.run.Deaths, func(d bundle.Death) bool { return d.Scenario == f.Observation.Scenario })
+		return s.run.KilledBy(f.Observation.Scenario)
 	})
 	if len(failures) == 0 {
 		return nil

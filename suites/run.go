@@ -421,7 +421,7 @@ func (s *session) verdictsOf(i scenarios.Instance, o *bundle.Observation) []bund
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.verdicts[i]
-	if !ok {
+	if !ok || s.run.KilledBy(i.Scenario.ID) { // that may have been found afterwards
 		v = s.judge.Scenario(i.Scenario, s.run, o)
 		s.verdicts[i] = v
 	}

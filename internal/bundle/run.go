@@ -1,6 +1,9 @@
 package bundle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RunSchema names the version of the run's JSON form.
 const RunSchema = "assay.run/v1"
@@ -78,6 +81,11 @@ type Death struct {
 	Axes     Axes   `json:"axes,omitzero"`
 	// Back is after how long it responded again, in nanoseconds; 0 is never.
 	Back int64 `json:"back_ns,omitempty"`
+}
+
+// KilledBy reports whether the target died while a scenario ran with nothing beside it.
+func (r *Run) KilledBy(scenario string) bool {
+	return r != nil && slices.ContainsFunc(r.Deaths, func(d Death) bool { return d.Scenario == scenario })
 }
 
 // Leftover is a process that a run has started and could not end.

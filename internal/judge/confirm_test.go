@@ -79,6 +79,41 @@ func TestASuspicionIsJudgedByTheSecondPass(t *testing.T) {
 	}
 }
 
+// What is missing because the target died is nobody's breach, also if its death was found afterwards; what was wrong
+// before it died, is.
+func TestWhatIsMissingAfterADeathIsNotJudged(t *testing.T) {
+	cut := func() *bundle.Observation {
+		x := streamExchange("send")
+		x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeClosed
+		return observation(x)
+	}
+	of := func(scenario string) []bundle.Death { return []bundle.Death{{Scenario: scenario, Back: 1}} }
+	for name, c := range map[string]struct {
+		o      *bundle.Observation
+		died   bool
+		deaths []bundle.Death
+		about  bool // the scenario is about death
+		want   bundle.Conclusion
+	}{
+		"it lives":                    {cut(), false, nil, false, bundle.Fail},
+		"it died meanwhile":           {cut(), true, nil, false, bundle.Inconclusive},
+		"it died of it again":         {cut(), false, of("test.script"), false, bundle.Inconclusive},
+		"it died of another":          {cut(), false, of("test.other"), false, bundle.Fail},
+		"wrong before it died":        {repeats(3), true, of("test.script"), false, bundle.Fail},
+		"a scenario that is about it": {cut(), true, of("test.script"), true, bundle.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scenarioOf(subjects("send", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{0}}}))
+			s.Destructive = c.about
+			run := testRun()
+			run.Deaths, c.o.Died, c.o.Scenario = c.deaths, c.died, "test.script"
+			if v := (&Judge{}).Scenario(s, run, c.o)[0]; v.Conclusion != c.want {
+				t.Errorf("%s: %s, want %s", v.Conclusion, v.Message, c.want)
+			}
+		})
+	}
+}
+
 // A process that a try alone left behind affects the next run as any other does.
 func TestAProcessLeftByATryAloneIsNamed(t *testing.T) {
 	alone, first := observation(), observation()

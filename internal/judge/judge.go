@@ -55,7 +55,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		decide(&v, s, o)
 		wavers(&v, s, run, t)
 		j.confirm(&v, s, run, o)
-		died(&v, s, o)
+		died(&v, s, run, o)
 		verdicts = append(verdicts, v)
 	}
 	verdicts = sorted(verdicts)
