@@ -24,8 +24,8 @@ type Options struct {
 	// report names all scenarios that detect a fault, everything else that a fault breaks, and the idle scenarios.
 	// Otherwise a fault runs until the first scenario detects it, and a variant runs each scenario on one set of axes.
 	Full bool
-	// Turn limits the variants to one part of their scenarios, and records what else faults break by a part of theirs. The
-	// parts of consecutive turns differ, and together they are everything: see due. Full overrides it; nil is neither.
+	// Turn limits the variants to one part of their scenarios. The parts of consecutive turns differ, and together they are
+	// everything: see due. Full overrides it; nil is neither.
 	Turn *uint
 	// Shard limits the self-test to one of several parts of the faults and variants.
 	Shard Shard

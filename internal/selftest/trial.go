@@ -105,40 +105,24 @@ func among(all []scenarios.Instance, about verdicts) []scenarios.Instance {
 	})
 }
 
-// pairs returns the instances that a gateway runs for blame: all, or those of the turn.
-func (t *tester) pairs(id string, share uint) []scenarios.Instance {
-	switch {
-	case t.opts.Full:
-		return t.all
-	case t.opts.Turn != nil:
-		return due(id, t.all, *t.opts.Turn, share)
-	}
-	return nil
-}
-
-// blaming reports whether the self-test records the blame of faults.
-func (t *tester) blaming() bool { return t.opts.Full || t.opts.Turn != nil }
-
-// fault runs the scenarios that should detect a fault until the first does, a sample before all others, and then
-// its pairs for blame. Pairs that are everything include the others.
+// fault runs the scenarios that should detect a fault until the first does, a sample before all others; or everything, for
+// blame.
 func (t *tester) fault(ctx context.Context, f *zoo.Fault) (*trial, error) {
 	tr := &trial{
 		name: "fault " + f.ID, options: zoo.Options{Faults: []string{f.ID}}, like: t.baseline.like, verdicts: verdicts{},
 		firm: func(k key, v bundle.Verdict) bool { return t.kills(f, k, v) },
 	}
-	if !t.opts.Full {
-		sample, rest := t.candidates(f.Breaks)
-		for _, instances := range [][]scenarios.Instance{sample, rest} {
-			if err := t.hunt(ctx, f, tr, t.opts.Jobs, instances); err != nil {
-				return nil, err
-			}
+	if t.opts.Full {
+		_, err := t.look(ctx, tr, t.opts.Jobs, t.all)
+		return tr, err
+	}
+	sample, rest := t.candidates(f.Breaks)
+	for _, instances := range [][]scenarios.Instance{sample, rest} {
+		if err := t.hunt(ctx, f, tr, t.opts.Jobs, instances); err != nil {
+			return nil, err
 		}
 	}
-	if !t.blaming() {
-		return tr, nil
-	}
-	_, err := t.look(ctx, tr, t.opts.Jobs, t.pairs(f.ID, faultShare))
-	return tr, err
+	return tr, nil
 }
 
 // kills reports whether a verdict detects a fault: a rule that it names was turned from pass to a breach.
@@ -176,7 +160,7 @@ func (t *tester) concludeFault(ctx context.Context, f *zoo.Fault, tr *trial) (bu
 	if err := t.hunt(ctx, f, tr, alone, slices.Concat(sample, among(rest, untold))); err != nil {
 		return r, err
 	}
-	if t.blaming() {
+	if t.opts.Full {
 		t.accuse(f, tr, &r)
 		var err error
 		if r.Once, err = t.confirm(ctx, tr, t.unattached(tr, &r), sample); err != nil {
@@ -201,12 +185,16 @@ func (t *tester) concludeFault(ctx context.Context, f *zoo.Fault, tr *trial) (bu
 	return r, nil
 }
 
-// variant runs the pairs of a variant: no verdict may turn from pass to a breach. Inconclusive verdicts and missing
+// variant runs the pairs of a variant that are due: no verdict may turn from pass to a breach. Inconclusive verdicts and missing
 // optional features do not count.
 func (t *tester) variant(ctx context.Context, v *zoo.Variant) (*trial, error) {
 	tr := &trial{name: "variant " + v.ID, options: zoo.Options{Variants: []string{v.ID}}}
-	instances := t.pairs(v.ID, variantShare)
-	if instances == nil {
+	instances := t.all
+	switch {
+	case t.opts.Full:
+	case t.opts.Turn != nil:
+		instances = due(v.ID, t.all, *t.opts.Turn, variantShare)
+	default:
 		instances = due(v.ID, t.all, 0, 1)
 	}
 	_, err := t.look(ctx, tr, t.opts.Jobs, instances)
