@@ -421,7 +421,7 @@ func (s *session) verdictsOf(i scenarios.Instance, o *bundle.Observation) []bund
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.verdicts[i]
-	if !ok || s.run.KilledBy(i.Scenario.ID) { // that may have been found afterwards
+	if !ok {
 		v = s.judge.Scenario(i.Scenario, s.run, o)
 		s.verdicts[i] = v
 	}
@@ -434,7 +434,13 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	out := &Outcome{Run: s.run, Observations: judge.InOrder(slices.Collect(maps.Keys(observed)))}
 	s.run.Ended = time.Now()
 	for _, o := range out.Observations {
-		out.Verdicts = append(out.Verdicts, s.verdictsOf(observed[o], o)...)
+		verdicts := s.verdictsOf(observed[o], o)
+		for n := range verdicts {
+			if s.run.KilledBy(o.Scenario) { // which may have been found after it was judged
+				judge.Died(&verdicts[n], observed[o].Scenario, o)
+			}
+		}
+		out.Verdicts = append(out.Verdicts, verdicts...)
 	}
 	out.Verdicts = append(out.Verdicts, known.List(s.judge.Known, s.run, out.Observations, out.Verdicts)...)
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)

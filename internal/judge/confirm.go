@@ -88,14 +88,14 @@ func (j *Judge) confirm(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Ru
 	v.Conclusion, v.Repeats = bundle.Inconclusive, nil
 }
 
-// died makes inconclusive what is missing because the target died: the rule about that says so. That a scenario kills the
-// target may be found only when it runs again. A destructive scenario is about just that.
-func died(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) {
+// Died makes inconclusive what is missing because the target died: the rule about that says so. A destructive scenario is
+// about just that.
+func Died(v *bundle.Verdict, s *scenarios.Scenario, o *bundle.Observation) {
 	cut := func(at bundle.Evidence) bool {
 		of := outcomeAt(o, at)
 		return of == bundle.OutcomeClosed || of == bundle.OutcomeReset || slices.Contains(unfinished, of)
 	}
-	if (o.Died || run.KilledBy(o.Scenario)) && !s.Destructive && v.Conclusion.FailsRun() && (v.Awaited || v.Evidence != nil && cut(*v.Evidence)) {
+	if !s.Destructive && v.Conclusion.FailsRun() && (v.Awaited || v.Evidence != nil && cut(*v.Evidence)) {
 		v.Conclusion, v.Message, v.Repeats = bundle.Inconclusive, "the target died meanwhile: "+v.Message, nil
 	}
 }

@@ -55,7 +55,9 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		decide(&v, s, o)
 		wavers(&v, s, run, t)
 		j.confirm(&v, s, run, o)
-		died(&v, s, run, o)
+		if o.Died || run.KilledBy(o.Scenario) {
+			Died(&v, s, o)
+		}
 		verdicts = append(verdicts, v)
 	}
 	verdicts = sorted(verdicts)
