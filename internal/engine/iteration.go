@@ -74,9 +74,9 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	if !in.spaced {
 		in.pace(ctx, in.requests)
 	}
-	it := in.newIteration(index)
 	out.Index = index
-	out.Started = in.clock.Stamp()
+	out.Started = in.clock.Stamp() // before its deadline begins
+	it := in.newIteration(index)
 	err := guard(func() error {
 		ctx, cancel := it.within(ctx)
 		defer cancel()
