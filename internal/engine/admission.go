@@ -165,6 +165,7 @@ func (a *admission) settled(kind bundle.Refusal, left refusals) (elsewhere bool)
 func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Observation {
 	var kind bundle.Refusal
 	for try := 0; ; try++ {
+		in.retried = e.o.Doubtful != nil && !s.run.Scenario.Destructive && try < mostTurns
 		o := e.turn(ctx, s, in, try >= aloneFrom)
 		r := e.admission.note(o)
 		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
@@ -177,7 +178,7 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 		}
 		kind = r.first().Refusal()
 		e.admission.count(r)
-		last := s.run.Scenario.Destructive || try == mostTurns || e.gone.Load() || e.admission.hopeless(r)
+		last := !in.retried || e.gone.Load() || e.admission.hopeless(r)
 		if last || !in.makeWay(ctx, r.first(), try, e.admission.limits()) {
 			o.Refused = &bundle.Unsettled{Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Elsewhere: e.admission.settled(kind, r)}
 			return o
@@ -206,10 +207,13 @@ func (e *Engine) turn(ctx context.Context, s *slot, in *instance, alone bool) *b
 
 func isRefusal(x bundle.Exchange) bool { return x.Refusal() != "" }
 
-// turnedAway reports whether a request of the iteration may have been refused. What it waits for then says nothing about
+// isForeign reports whether a response itself says that it is no answer of the gateway to this request.
+func isForeign(x bundle.Exchange) bool { return isRefusal(x) && clarity(&x) < ownAnswer }
+
+// turnedAway reports whether a request of the iteration has such a response. What it waits for then says nothing about
 // the target.
-func (it *iteration) turnedAway() bool {
-	return slices.ContainsFunc(it.all(), func(h *handle) bool { return h.x != nil && isRefusal(h.x.Snapshot()) })
+func (it *iteration) turnedAway(by func(bundle.Exchange) bool) bool {
+	return slices.ContainsFunc(it.all(), func(h *handle) bool { return h.x != nil && by(h.x.Snapshot()) })
 }
 
 // pace waits until so many requests may begin.

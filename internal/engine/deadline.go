@@ -35,7 +35,8 @@ func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 
 // outlasts waits until the iteration has taken too long and returns true, or returns
 // false when ctx ends first. One that takes longer than usual counts as waiting in vain until it ends. On a way that is open
-// it has no more than the usual time without progress, and twice that with progress: the second pass gives it the rest.
+// it has no more than the usual time without progress, and twice that with progress: the second pass gives it the rest. It
+// soon ends where a request did not reach the gateway and the scenario runs again.
 func (it *iteration) outlasts(ctx context.Context) bool {
 	in, usual := it.in, it.in.usual()
 	for {
@@ -43,11 +44,14 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 		if in.idles != nil && it.quiet() >= idleAfter {
 			in.idles()
 		}
-		if took >= usual && !it.turnedAway() {
+		if took >= usual && !it.turnedAway(isRefusal) {
 			in.breaker.mark(in, false)
 			if in.breaker.open(in.ways) != nil {
 				left = min(left, usual-it.quiet(), 2*usual-took)
 			}
+		}
+		if in.retried && it.quiet() >= leastPatience && it.turnedAway(isForeign) {
+			return true
 		}
 		if left <= 0 {
 			return true
