@@ -21,6 +21,7 @@ type troubled struct {
 	profile         string // "" is full
 	scale           float64
 	exit            int
+	fair            int    // another exit code that is fair: a target that answers so rarely may leave something unjudged
 	cannot          string // why the run cannot begin; "" if it can
 	nightly         bool
 }
@@ -39,7 +40,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 		"a page for all":            {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
 		"a page for the rest":       {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
 		"a limit of 25":             {like: "limit-25", selection: "process.exit.codes,process.list.*,connect.unary.*" + plain, scale: testkit.Slowdown},
-		"a limit of 5":              {like: "limit-5", selection: "process.exit.codes,connect.unary.not-found" + plain, scale: testkit.Slowdown},
+		"a limit of 5":              {like: "limit-5", selection: "process.exit.codes,connect.unary.not-found" + plain, scale: testkit.Slowdown, fair: 5},
 		"dying, and started again":  {like: "dies-on-late-input-restarted", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
 		"dying of a command, again": {like: "dies-on-unknown-program-restarted", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
 		"dying for good":            {like: "dies-on-late-input", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
@@ -75,7 +76,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 			for _, cause := range out.Report.Causes {
 				got[cause.Rule] = true
 			}
-			if diff := gocmp.Diff(want, got); diff != "" || out.Report.Exit != c.exit {
+			if diff := gocmp.Diff(want, got); diff != "" || out.Report.Exit != c.exit && out.Report.Exit != cmp.Or(c.fair, c.exit) {
 				t.Errorf("exit code %d, want %d; causes (-want +got):\n%s%+v", out.Report.Exit, c.exit, diff, out.Report.Causes)
 			}
 		})
