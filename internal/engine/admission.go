@@ -147,15 +147,27 @@ func (a *admission) limits() bool {
 	return a.record.Limit.Settled > 0
 }
 
-// settled notes how the repeats of an instance ended: left is nil if they were not refused in the end. It returns whether
-// the target is known to answer the call of left where it does not refuse it.
-func (a *admission) settled(kind bundle.Refusal, left refusals) (elsewhere bool) {
+// answered notes that an instance was not refused in the end, and what it had been refused before. What has the same answer
+// then is no refusal, but the answer of the gateway to this request.
+func (a *admission) answered(kind bundle.Refusal, before, still refusals) {
+	gone := slices.DeleteFunc(before, func(x *bundle.Exchange) bool {
+		return slices.ContainsFunc(still, func(y *bundle.Exchange) bool { return y.Name == x.Name && y.Response.Status == x.Response.Status })
+	})
+	if len(gone) == 0 {
+		return
+	}
+	a.count(gone)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(left) == 0 {
-		a.of(kind).Settled++
-		return false
-	}
+	a.of(kind).Settled++
+}
+
+// unanswered notes that an instance was refused in the end, too. It returns whether the target is known to answer that call
+// where it does not refuse it.
+func (a *admission) unanswered(kind bundle.Refusal, before, left refusals) (elsewhere bool) {
+	a.count(before)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	call := callOf(left.first())
 	a.vain[call]++
 	return a.admitted[call] && (a.of(kind).Settled > 0 || left.first().Response.Status == http.StatusTooManyRequests)
@@ -164,23 +176,26 @@ func (a *admission) settled(kind bundle.Refusal, left refusals) (elsewhere bool)
 // settle runs an instance of a slot. If the target refused requests of it, it runs again until that no longer matters.
 func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Observation {
 	var kind bundle.Refusal
+	var before refusals
 	for try := 0; ; try++ {
 		in.retried = e.o.Doubtful != nil && !s.run.Scenario.Destructive && try < mostTurns
 		o := e.turn(ctx, s, in, try >= aloneFrom)
 		r := e.admission.note(o)
 		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
 		switch {
-		case o.Interrupted, s.fell, !doubtful && try == 0:
+		case o.Interrupted, s.fell:
+			e.admission.count(before)
 			return o
 		case !doubtful:
-			e.admission.settled(kind, nil)
+			e.admission.answered(kind, before, r)
 			return o
 		}
-		kind = r.first().Refusal()
-		e.admission.count(r)
+		kind, before = r.first().Refusal(), append(before, r...)
 		last := !in.retried || e.gone.Load() || e.admission.hopeless(r)
 		if last || !in.makeWay(ctx, r.first(), try, e.admission.limits()) {
-			o.Refused = &bundle.Unsettled{Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Elsewhere: e.admission.settled(kind, r)}
+			o.Refused = &bundle.Unsettled{
+				Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Elsewhere: e.admission.unanswered(kind, before, r),
+			}
 			return o
 		}
 		e.o.Target.Memory().Give(o.Size())

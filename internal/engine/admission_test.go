@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
@@ -37,5 +39,48 @@ steps:
 `)
 	if p := o.Iterations[0].Exchange("p"); p.Outcome != bundle.OutcomeComplete || o.Refused != nil {
 		t.Errorf("%s, refused %+v", p.Outcome, o.Refused)
+	}
+}
+
+// A page is what this gateway answers to that request: that the scenario was doubtful for another reason, and is not the
+// second time, does not make it the answer of something in front.
+func TestAnAnswerThatStaysTheSameIsTheGateways(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answers []int // to each SendSignal; the last is that of all others
+		want    bundle.Refused
+	}{
+		"a page, always":   {[]int{400}, bundle.Refused{}},
+		"a page, once":     {[]int{400, 200}, bundle.Refused{Requests: 1, Settled: 1, Answers: []string{"400 text/html"}}},
+		"another one once": {[]int{502, 400}, bundle.Refused{Requests: 1, Settled: 1, Answers: []string{"502 text/html"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gw := newMiniature(t)
+			inner := gw.Config.Handler
+			var signals atomic.Int32
+			gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/SendSignal") {
+					inner.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(tc.answers[min(int(signals.Add(1)), len(tc.answers))-1])
+			})
+			b := newBench(t, gw.URL)
+			var looks atomic.Int32
+			b.options.Doubtful = func(scenarios.Instance, *bundle.Observation) bool { return looks.Add(1) == 1 }
+			e := b.start(instanceOf(parse(t, "steps: [{signal: {as: send, pid: 99, name: SIGTERM}}]")))
+			run := bundle.Run{}
+			e.Into(&run)
+			got := bundle.Refused{}
+			if run.Admission != nil {
+				got = run.Admission.Front
+			}
+			got.First, got.Last = bundle.Stamp{}, bundle.Stamp{}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/scenarios"
 )
 
@@ -148,13 +149,17 @@ type testBus struct {
 
 func startBus(t *testing.T) *testBus {
 	t.Helper()
-	b := &testBus{t: t, opts: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}}
+	b := &testBus{t: t, opts: server.Options{Host: "127.0.0.1", JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}}
+	// Nobody else gets its port while it is down.
+	if _, err := fmt.Sscanf(testkit.ReservedPort(t), "127.0.0.1:%d", &b.opts.Port); err != nil {
+		t.Fatal(err)
+	}
 	b.up()
 	t.Cleanup(b.down)
 	return b
 }
 
-// up starts the server, at the address that it had before.
+// up starts the server, always at the same address.
 func (b *testBus) up() {
 	opts := b.opts
 	s, err := server.NewServer(&opts)
@@ -169,11 +174,6 @@ func (b *testBus) up() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.srv = s
-	if b.opts.Port == server.RANDOM_PORT {
-		if _, err := fmt.Sscanf(s.ClientURL(), "nats://127.0.0.1:%d", &b.opts.Port); err != nil {
-			b.t.Error(err)
-		}
-	}
 }
 
 // down ends the server.
