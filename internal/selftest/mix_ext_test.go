@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,8 @@ func TestNothingRightIsBlamedInAMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir() // is removed after what follows
+	// The variables of the tests are no flags of the program.
+	clean := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "ASSAY_") })
 	ctx, stop := context.WithCancel(t.Context())
 	var others sync.WaitGroup
 	t.Cleanup(others.Wait)
@@ -48,7 +51,7 @@ func TestNothingRightIsBlamedInAMix(t *testing.T) {
 		others.Go(func() {
 			for ctx.Err() == nil {
 				c := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // of this test
-				c.Env, c.WaitDelay = append(os.Environ(), strings.ReplaceAll(env, "$DIR", dir)), time.Second
+				c.Env, c.WaitDelay = append(slices.Clone(clean), strings.ReplaceAll(env, "$DIR", dir)), time.Second
 				if c.Run() != nil {
 					_ = exec.CommandContext(ctx, "sleep", "1").Run() // what fails at once is no load
 				}
@@ -69,7 +72,9 @@ func TestNothingRightIsBlamedInAMix(t *testing.T) {
 		for range together {
 			runs.Go(func() {
 				began := time.Now()
-				out, err := exec.CommandContext(ctx, assay, "conform", "--quiet").CombinedOutput() //nolint:gosec // of this test
+				c := exec.CommandContext(ctx, assay, "conform", "--quiet") //nolint:gosec // of this test
+				c.Env = clean
+				out, err := c.CombinedOutput()
 				var exit *exec.ExitError
 				code := 0
 				if errors.As(err, &exit) {
