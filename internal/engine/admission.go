@@ -222,8 +222,8 @@ func (e *Engine) turn(ctx context.Context, s *slot, in *instance, alone bool) *b
 
 func isRefusal(x bundle.Exchange) bool { return x.Refusal() != "" }
 
-// isForeign reports whether a response itself says that it is no answer of the gateway to this request.
-func isForeign(x bundle.Exchange) bool { return isRefusal(x) && clarity(&x) < ownAnswer }
+// isForeign reports whether something in front of the gateway may have answered. Too many requests need time, and get it.
+func isForeign(x bundle.Exchange) bool { return x.Refusal() == bundle.RefusalFront }
 
 // turnedAway reports whether a request of the iteration has such a response. What it waits for then says nothing about
 // the target.

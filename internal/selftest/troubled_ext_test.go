@@ -39,7 +39,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 		"JSON for all":              {like: "catch-all-json", scale: testkit.Slowdown, cannot: "the process service is not below this URL"},
 		"a page for all":            {like: "catch-all-page", scale: testkit.Slowdown, cannot: "this is a web page or a proxy error, not RPC"},
 		"a page for the rest":       {like: "page-beside", profile: "connect", selection: "process.exit.codes,connect.route.*,connect.unary.*" + plain, scale: testkit.Slowdown},
-		"a limit of 25":             {like: "limit-25", selection: "process.exit.codes,process.list.*,connect.unary.*" + plain, scale: testkit.Slowdown},
+		"a limit of 25":             {like: "limit-25", selection: "process.exit.codes,process.list.*,connect.unary.*" + plain, scale: testkit.Slowdown, fair: 5},
 		"a limit of 5":              {like: "limit-5", selection: "process.exit.codes,connect.unary.not-found" + plain, scale: testkit.Slowdown, fair: 5},
 		"dying, and started again":  {like: "dies-on-late-input-restarted", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
 		"dying of a command, again": {like: "dies-on-unknown-program-restarted", selection: mortalArea, scale: testkit.Slowdown, exit: 1},
