@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -30,6 +31,42 @@ func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("only %d commands read input; the check does not work", seen)
+	}
+}
+
+// The natural end of a command that something else should end is no defect of the gateway if that came late. So such a command
+// lives for five minutes, longer than waits are stretched on a busy machine, and what does not end it is silence.
+func TestACommandThatSomethingElseEndsOutlivesEveryWait(t *testing.T) {
+	const lives = 300 // seconds
+	loop := regexp.MustCompile(`\$\(seq (\d+)\); do .*?sleep ([0-9.]+)`)
+	once := regexp.MustCompile(`()\bsleep ([1-9]\d*)\b`)
+	seen := 0
+	for _, s := range load(t).Scenarios {
+		s.EachStep(func(step *Step) {
+			if step.Start == nil || s.ID == "commands.default-timeout" { // it lives a little longer than that time-out
+				return
+			}
+			found := loop.FindAllStringSubmatch(step.Start.Sh, -1)
+			if found == nil {
+				found = once.FindAllStringSubmatch(step.Start.Sh, -1)
+			}
+			for _, m := range found {
+				seen++
+				times, pause := 1.0, 0.0
+				if _, err := fmt.Sscan(m[2], &pause); err != nil {
+					t.Fatal(err)
+				}
+				if m[1] != "" {
+					_, _ = fmt.Sscan(m[1], &times)
+				}
+				if took := times * pause; pause >= 0.05 && took < lives {
+					t.Errorf("%s:%d starts %q, which ends by itself after %v s, before a late call may reach it", s.File, step.Line, step.Start.Sh, took)
+				}
+			}
+		})
+	}
+	if seen < 40 {
+		t.Errorf("only %d commands live that long; the check does not work", seen)
 	}
 }
 
