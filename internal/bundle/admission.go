@@ -24,7 +24,7 @@ func (x *Exchange) Refusal() Refusal {
 	switch {
 	case r == nil:
 		return ""
-	case x.Error == nil && (r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout || r.Status >= 400 && r.isPage()):
+	case x.Error == nil && (r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout || r.isOfCloudflare() || r.Status >= 400 && r.isPage()):
 		return RefusalFront
 	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable,
 		x.Error != nil && (x.Error.Code == "resource_exhausted" || x.Error.Code == "unavailable"):
@@ -37,6 +37,10 @@ func (x *Exchange) Refusal() Refusal {
 func (r *Response) isPage() bool {
 	return slices.ContainsFunc(r.Get("Content-Type"), func(v string) bool { return strings.HasPrefix(strings.ToLower(v), "text/html") })
 }
+
+// isOfCloudflare reports whether a response has one of the codes by which Cloudflare says that it could not reach a server; a client
+// that does not ask for a page gets them as a text.
+func (r *Response) isOfCloudflare() bool { return r.Status >= 520 && r.Status <= 530 }
 
 // RetryAfter returns how long a response asks to wait; 0 if it does not say (RFC 9110, section 10.2.3).
 func (r *Response) RetryAfter(now time.Time) time.Duration {

@@ -26,6 +26,7 @@ func TestARefusalIsTold(t *testing.T) {
 		{503, "text/html", "", RefusalFront},
 		{504, "application/json", "deadline_exceeded", ""}, // an RPC server's own
 		{504, "", "", RefusalFront},
+		{521, "text/plain", "", RefusalFront},
 	} {
 		x := Exchange{Response: &Response{Status: c.status, Headers: []Header{{"content-type", c.kind}}}}
 		if c.code != "" {
