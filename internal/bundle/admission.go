@@ -22,7 +22,7 @@ const (
 func (x *Exchange) Refusal() Refusal {
 	r := x.Response
 	switch {
-	case r == nil:
+	case r == nil, x.Sandbox != "" && r.Status == http.StatusBadGateway && r.is("application/json"): // of a sandbox that has ended or sleeps
 		return ""
 	case x.Error == nil && (r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout || r.isOfCloudflare() || r.Status >= 400 && r.isPage()):
 		return RefusalFront
@@ -34,8 +34,11 @@ func (x *Exchange) Refusal() Refusal {
 }
 
 // isPage reports whether a response is a page for people. No API of a gateway has one.
-func (r *Response) isPage() bool {
-	return slices.ContainsFunc(r.Get("Content-Type"), func(v string) bool { return strings.HasPrefix(strings.ToLower(v), "text/html") })
+func (r *Response) isPage() bool { return r.is("text/html") }
+
+// is reports whether a response has a content type.
+func (r *Response) is(kind string) bool {
+	return slices.ContainsFunc(r.Get("Content-Type"), func(v string) bool { return strings.HasPrefix(strings.ToLower(v), kind) })
 }
 
 // isOfCloudflare reports whether a response has one of the codes by which Cloudflare says that it could not reach a server; a client

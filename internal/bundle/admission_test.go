@@ -36,6 +36,12 @@ func TestARefusalIsTold(t *testing.T) {
 			t.Errorf("%d %s %s: %q, want %q", c.status, c.kind, c.code, got, c.want)
 		}
 	}
+	of := func(kind string) *Exchange {
+		return &Exchange{Sandbox: "made", Response: &Response{Status: 502, Headers: []Header{{"content-type", kind}}}}
+	}
+	if json, page := of("application/json").Refusal(), of("text/html").Refusal(); json != "" || page != RefusalFront {
+		t.Errorf("502 of a sandbox is %q as JSON, and %q as a page", json, page)
+	}
 	if got := (&Exchange{}).Refusal(); got != "" {
 		t.Errorf("without a response: %q", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
@@ -190,6 +191,15 @@ func (s *scene) read(c *scenarios.Clause, rest finding) finding {
 	return rest
 }
 
+// polled reports whether the step of an exchange polled: then it shows what Assay waited for.
+func (s *scene) polled(x *bundle.Exchange) bool {
+	if s.premises == nil {
+		return false
+	}
+	st := s.premises.steps[x.Step]
+	return st != nil && !st.Poll().IsZero()
+}
+
 // look judges one subject by its match regardless of preconditions, without its name in the message.
 func (s *scene) look(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
@@ -199,7 +209,15 @@ func (s *scene) look(name string, m *scenarios.Match) finding {
 	if s.cut && x.Outcome != bundle.OutcomeComplete {
 		return finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
 	}
+	s.unknown = ""
 	f := match(&look{scene: s, m: m, x: x})
+	if f.grade == broken && s.unknown != "" {
+		source, _, _ := strings.Cut(s.unknown, ".")
+		if y := s.subject(source); y == nil || cutShort(y) {
+			return s.neverBegan() // there is nothing to compare with
+		}
+	}
+	f.vain = f.vain || s.polled(x) || x.ID < 0 && mayCome(f, x.Outcome) // the evidence of a connection names no exchange
 	if f.grade == broken && x.Outcome == bundle.OutcomeAborted && !x.Aborted {
 		// The engine aborted it before it could satisfy the script.
 		f.grade, f.message = ours, f.message+": Assay aborted the exchange, although every precondition held"

@@ -47,6 +47,77 @@ func TestOnlyWhatDidNotComeIsASuspicion(t *testing.T) {
 	}
 }
 
+// A response that came after the limits of all legal ones might have been one of them in time.
+func TestAChoiceThatCameTooLateIsASuspicion(t *testing.T) {
+	soon := scenarios.Span{Fixed: time.Second}
+	for name, c := range map[string]struct {
+		of   []scenarios.NamedMatch
+		want bool
+	}{
+		"all too late":               {[]scenarios.NamedMatch{{Name: "a", Match: scenarios.Match{Within: soon}}}, true},
+		"the other one is wrong":     {[]scenarios.NamedMatch{{Name: "a", Match: scenarios.Match{Status: []int{404}}}, {Name: "b", Match: scenarios.Match{Within: soon}}}, true},
+		"wrong, whenever it arrives": {[]scenarios.NamedMatch{{Name: "a", Match: scenarios.Match{Status: []int{404}, Within: soon}}}, false},
+	} {
+		x := streamExchange("send")
+		x.Returned.T += int64(time.Minute)
+		s := scenarioOf(subjects("send", &scenarios.Match{Any: c.of}))
+		if v := (&Judge{}).Scenario(s, testRun(), observation(x))[0]; v.Conclusion != bundle.Fail || v.Awaited != c.want {
+			t.Errorf("%s: %s, a suspicion: %v", name, v.Conclusion, v.Awaited)
+		}
+	}
+}
+
+// What a connection without a response lacks may not have come yet when Assay closes it. After the peer has closed it,
+// nothing can come.
+func TestWhatAConnectionLacksIsASuspicionUntilThePeerClosesIt(t *testing.T) {
+	for by, want := range map[string]bool{"us": true, "peer": false} {
+		o := observation()
+		o.Iterations[0].Conns = []bundle.Conn{{Name: "c", HTTP: "2", Ended: &bundle.ConnEnd{By: by, How: "fin"}}}
+		s := scenarioOf(subjects("c", &scenarios.Match{H2: []string{"PING-ACK"}}))
+		if v := (&Judge{}).Scenario(s, testRun(), o)[0]; v.Conclusion != bundle.Fail || v.Awaited != want {
+			t.Errorf("closed by %s: %s (%s), a suspicion: %v", by, v.Conclusion, v.Message, v.Awaited)
+		}
+	}
+}
+
+// A poll waits for a state, so another state at its end is a suspicion.
+func TestAStateThatAPollDoesNotSeeIsASuspicion(t *testing.T) {
+	for poll, want := range map[string]bool{"": false, ", poll: 3s": true} {
+		s, err := scenarios.Parse("one.yaml", []byte("id: area.one\ntitle: One\nrules: [http.message.syntax]\nsteps:\n"+
+			"  - send: {as: got, surface: health"+poll+"}\nexpect:\n  got: {status: 502}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := unaryExchange("got")
+		x.Step = "steps[0]"
+		if v := (&Judge{}).Scenario(s, testRun(), observation(x))[0]; v.Conclusion != bundle.Fail || v.Awaited != want {
+			t.Errorf("%q: %s (%s), a suspicion: %v", poll, v.Conclusion, v.Message, v.Awaited)
+		}
+	}
+}
+
+// What is compared with an answer that is missing is not judged.
+func TestWhatIsComparedWithAMissingAnswerIsNotJudged(t *testing.T) {
+	whole, stalled := unaryExchange("rest"), unaryExchange("rest")
+	whole.ID, stalled.ID, stalled.Outcome = 7, 7, bundle.OutcomeStalled
+	for name, c := range map[string]struct {
+		rest *bundle.Exchange
+		want bundle.Conclusion
+	}{
+		"never sent": {nil, bundle.Inconclusive}, "not complete": {stalled, bundle.Inconclusive}, "complete, without it": {whole, bundle.Fail},
+	} {
+		o := observation(unaryExchange("two"))
+		if c.rest != nil {
+			o = observation(unaryExchange("two"), c.rest)
+		}
+		o.Iterations[0].Awaits = []bundle.Await{{On: theIteration, Deadline: 1, Ended: bundle.Stamp{T: 1e9, N: 1e6}}}
+		s := scenarioOf(subjects("two", &scenarios.Match{Body: &scenarios.BodyMatch{Text: ptr("${rest.json.id}")}}))
+		if v := (&Judge{}).Scenario(s, testRun(), o)[0]; v.Conclusion != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, v.Conclusion, v.Message, c.want)
+		}
+	}
+}
+
 func TestASuspicionIsJudgedByTheSecondPass(t *testing.T) {
 	s := scenarioOf(subjects("send", &scenarios.Match{End: &scenarios.EndMatch{Code: []int{0}}}))
 	stalled := func() *bundle.Observation {

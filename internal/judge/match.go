@@ -118,6 +118,7 @@ func matchAny(l *look) finding {
 	var doubt finding
 	var misses []string
 	var symptom bundle.Symptom
+	vain := false
 	for i := range l.m.Any {
 		n := &l.m.Any[i]
 		f := match(&look{scene: l.scene, m: &n.Match, x: l.x})
@@ -130,12 +131,15 @@ func matchAny(l *look) finding {
 		if symptom == "" || symptom == bundle.SymptomNotRefused {
 			symptom = f.symptom // not-refused says the least
 		}
+		vain = vain || f.vain // in time it might have been this one
 		misses = append(misses, n.Name+" ("+f.message+")")
 	}
 	if !doubt.ok() {
 		return doubt
 	}
-	return l.fails(-1, "none of the legal responses fits: %s; saw %s", phrase.Legal(misses, phrase.AsIs), answer(l.x)).as(symptom)
+	f := l.fails(-1, "none of the legal responses fits: %s; saw %s", phrase.Legal(misses, phrase.AsIs), answer(l.x)).as(symptom)
+	f.vain = vain
+	return f
 }
 
 // oneOf records the observed response if the legal set has several members.

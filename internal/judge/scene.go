@@ -23,6 +23,8 @@ type scene struct {
 	// premises are the preconditions of the script; nil without a script.
 	premises *premises
 	blocked  *[]obstacle // nil until obstacles is called
+	// unknown is the last variable that an expectation names and that has no value.
+	unknown string
 }
 
 // scenes returns the iterations of an observation. s may be nil where the script does not matter.
@@ -143,6 +145,7 @@ func (s *scene) variable(name string) string {
 	if name == "iteration" {
 		return strconv.Itoa(s.it.Index)
 	}
+	s.unknown = name
 	return "${" + name + "}"
 }
 
