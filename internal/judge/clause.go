@@ -191,13 +191,14 @@ func (s *scene) read(c *scenarios.Clause, rest finding) finding {
 	return rest
 }
 
-// polled reports whether the step of an exchange polled: then it shows what Assay waited for.
-func (s *scene) polled(x *bundle.Exchange) bool {
-	if s.premises == nil {
-		return false
+// pending reports whether what an exchange lacks may only be late although its outcome does not say so: it is the last of a
+// poll, the limit in the request ended it, or it stands for a connection, which no evidence names.
+func (s *scene) pending(x *bundle.Exchange, f finding) bool {
+	if s.premises != nil && s.premises.steps[x.Step] != nil && !s.premises.steps[x.Step].Poll().IsZero() {
+		return true
 	}
-	st := s.premises.steps[x.Step]
-	return st != nil && !st.Poll().IsZero()
+	limit := limitOf(x)
+	return limit > 0 && endedBy(x, limit) && slices.Contains(notYet, f.symptom) || x.ID < 0 && mayCome(f, x.Outcome)
 }
 
 // look judges one subject by its match regardless of preconditions, without its name in the message.
@@ -217,7 +218,7 @@ func (s *scene) look(name string, m *scenarios.Match) finding {
 			return s.neverBegan() // there is nothing to compare with
 		}
 	}
-	f.vain = f.vain || s.polled(x) || x.ID < 0 && mayCome(f, x.Outcome) // the evidence of a connection names no exchange
+	f.vain = f.vain || s.pending(x, f)
 	if f.grade == broken && x.Outcome == bundle.OutcomeAborted && !x.Aborted {
 		// The engine aborted it before it could satisfy the script.
 		f.grade, f.message = ours, f.message+": Assay aborted the exchange, although every precondition held"

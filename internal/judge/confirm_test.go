@@ -96,6 +96,19 @@ func TestAStateThatAPollDoesNotSeeIsASuspicion(t *testing.T) {
 	}
 }
 
+// A command may not have begun when the time limit of its request ended it.
+func TestWhatATimeLimitCutOffIsASuspicion(t *testing.T) {
+	s := scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("so far")}}))
+	for limit, want := range map[string]bool{"1": true, "600000": false} {
+		x := withError(streamExchange("send"), 200, "deadline_exceeded", "")
+		x.Events, x.Outputs = x.Events[:1], nil
+		x.Request.Headers = append(x.Request.Headers, headers("Connect-Timeout-Ms", limit)...)
+		if v := (&Judge{}).Scenario(s, testRun(), observation(x))[0]; v.Conclusion != bundle.Fail || v.Awaited != want {
+			t.Errorf("%s ms: %s (%s), a suspicion: %v", limit, v.Conclusion, v.Message, v.Awaited)
+		}
+	}
+}
+
 // What is compared with an answer that is missing is not judged.
 func TestWhatIsComparedWithAMissingAnswerIsNotJudged(t *testing.T) {
 	whole, stalled := unaryExchange("rest"), unaryExchange("rest")
