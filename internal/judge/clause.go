@@ -192,13 +192,20 @@ func (s *scene) read(c *scenarios.Clause, rest finding) finding {
 }
 
 // pending reports whether what an exchange lacks may only be late although its outcome does not say so: it is the last of a
-// poll, the limit in the request ended it, or it stands for a connection, which no evidence names.
+// poll, it stands for a connection, which no evidence names, the limit in the request ended it, or a call that came before its
+// end, such as its input, was given up.
 func (s *scene) pending(x *bundle.Exchange, f finding) bool {
 	if s.premises != nil && s.premises.steps[x.Step] != nil && !s.premises.steps[x.Step].Poll().IsZero() {
 		return true
 	}
+	if !slices.Contains(notYet, f.symptom) {
+		return false
+	}
 	limit := limitOf(x)
-	return limit > 0 && endedBy(x, limit) && slices.Contains(notYet, f.symptom) || x.ID < 0 && mayCome(f, x.Outcome)
+	return x.ID < 0 && mayCome(f, x.Outcome) || limit > 0 && endedBy(x, limit) ||
+		slices.ContainsFunc(s.it.Exchanges, func(o bundle.Exchange) bool {
+			return o.ID != x.ID && slices.Contains(unfinished, o.Outcome) && o.Invoked.Before(returned(x))
+		})
 }
 
 // look judges one subject by its match regardless of preconditions, without its name in the message.

@@ -109,6 +109,20 @@ func TestWhatATimeLimitCutOffIsASuspicion(t *testing.T) {
 	}
 }
 
+// Input that was given up may not have arrived when the process ended.
+func TestWhatAProcessLacksWhoseInputWasGivenUpIsASuspicion(t *testing.T) {
+	s := scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("input")}}))
+	for outcome, want := range map[bundle.Outcome]bool{bundle.OutcomeStalled: true, bundle.OutcomeComplete: false} {
+		x, in := streamExchange("send"), unaryExchange("in")
+		x.Events, x.Outputs = slices.Delete(x.Events, 1, 2), nil
+		in.Outcome, in.Invoked = outcome, x.Invoked
+		x.Returned.N, x.Returned.T = 1e6, 1e9
+		if v := (&Judge{}).Scenario(s, testRun(), observation(x, in))[0]; v.Conclusion != bundle.Fail || v.Awaited != want {
+			t.Errorf("%s: %s (%s), a suspicion: %v", outcome, v.Conclusion, v.Message, v.Awaited)
+		}
+	}
+}
+
 // What is compared with an answer that is missing is not judged.
 func TestWhatIsComparedWithAMissingAnswerIsNotJudged(t *testing.T) {
 	whole, stalled := unaryExchange("rest"), unaryExchange("rest")
