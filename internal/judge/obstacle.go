@@ -274,6 +274,8 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 		return fmt.Sprintf("%s before %s came", s.overText(a.On, x), what)
 	case (a.What == "done" || a.What == "end of the answer") && a.Ended.T-a.Began.T < int64(time.Millisecond):
 		return phrase.Clip(a.On) + " had not ended when the time for the steps was over"
+	case a.Ended.T-a.Began.T < int64(time.Millisecond):
+		return fmt.Sprintf("%s had not come on %s when the time for the steps was over", what, phrase.Clip(a.On))
 	case a.What == "done" || a.What == "end of the answer":
 		return fmt.Sprintf("%s did not end within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	}

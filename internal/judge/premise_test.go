@@ -310,6 +310,11 @@ func TestAWaitWithoutTimeNamesTheTimeOfTheSteps(t *testing.T) {
 	if got, want := s.waitText(a, nil), "p had not ended when the time for the steps was over"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	a.What = "event start"
+	if got, want := s.waitText(a, nil), "event start had not come on p when the time for the steps was over"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	a.What = "done"
 	a.Ended.T += 2e9
 	if got := s.waitText(a, nil); !strings.HasPrefix(got, "p did not end within 2") {
 		t.Errorf("after two seconds: %q", got)
