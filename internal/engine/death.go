@@ -184,11 +184,12 @@ func (e *Engine) lostTo(s *slot) *bundle.Skip {
 	return nil
 }
 
-// ends remembers an instance that has ended.
-func (d *deaths) ends(s *slot) {
+// ends remembers when an instance has ended, for the last time if it ran again.
+func (d *deaths) ends(s *slot, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ended = slices.DeleteFunc(d.ended, func(s *slot) bool { return time.Since(s.left) > aftermath })
+	s.left = at
+	d.ended = slices.DeleteFunc(d.ended, func(o *slot) bool { return o == s || time.Since(o.left) > aftermath })
 	d.ended = append(d.ended, s)
 }
 

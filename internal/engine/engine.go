@@ -109,7 +109,7 @@ type slot struct {
 	ready       chan struct{}
 	beside      map[string]struct{}
 	entered     time.Time
-	left        time.Time
+	left        time.Time     // guarded by the lock of the deaths
 	fell        bool          // the target died while it ran, and is back
 	trial       bool          // it runs to see whether the target dies of it
 	lag         time.Duration // the maximum while it ran
@@ -267,13 +267,14 @@ func (e *Engine) observe(ctx context.Context, s *slot, in *instance, alone bool)
 	in.wanted = nil // it may be large, and what waits for the end of the run may keep the instance
 	o.CutByBudget = o.Interrupted && cutByBudget(ctx)
 	o.Lag = int64(e.leave(s))
+	left := time.Now()
 	o.Beside = sortedKeys(s.beside)
 	_, o.Shortage = e.env.short.since(before)
 	if s.fell = e.fell(ctx, s, in, o, alone); s.fell {
 		e.deaths.counted(1)
 	}
 	if !alone {
-		e.deaths.ends(s)
+		e.deaths.ends(s, left)
 	}
 	if in.lost.Load() {
 		e.lost.Store(true)
@@ -299,7 +300,6 @@ func (e *Engine) leave(s *slot) (lag time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.running, s)
-	s.left = time.Now()
 	e.noteLag(s, time.Now())
 	return s.lag
 }
