@@ -67,7 +67,7 @@ test-tools:
 	cd tools/vuln && $(GO) test ./...
 
 # Seconds of a test beside the others say how busy the machine is, so the limit is a share of the whole. A test that takes more than
-# a third begins to decide how long the whole takes: on two quiet cores that is nearly two minutes, or about 30 s alone.
+# a third begins to decide how long the whole takes: on two quiet cores that is nearly two minutes.
 LONGEST = $$(awk '$$1 == "blackbox" {t = $$2} END {print int(t / 3)}' bin/parts)s
 slowest: ## the ten slowest tests of the last `make test`; fail if one took over a third of it and .ci/long does not list it
 	@cat bin/tests/*.json >bin/tests.json && echo "the slowest tests:" && $(TOOLS) gotestsum tool slowest --jsonfile bin/tests.json --threshold 1s --num 10

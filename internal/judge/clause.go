@@ -192,8 +192,7 @@ func (s *scene) read(c *scenarios.Clause, rest finding) finding {
 }
 
 // pending reports whether what an exchange lacks may only be late although its outcome does not say so: it is the last of a
-// poll, it stands for a connection, which no evidence names, the limit in the request ended it, or a call that came before its
-// end, such as its input, was given up.
+// poll, the limit in the request ended it, or a call that came before its end, such as its input, was given up.
 func (s *scene) pending(x *bundle.Exchange, f finding) bool {
 	if s.premises != nil && s.premises.steps[x.Step] != nil && !s.premises.steps[x.Step].Poll().IsZero() {
 		return true
@@ -202,7 +201,7 @@ func (s *scene) pending(x *bundle.Exchange, f finding) bool {
 		return false
 	}
 	limit := limitOf(x)
-	return x.ID < 0 && mayCome(f, x.Outcome) || limit > 0 && endedBy(x, limit) ||
+	return limit > 0 && endedBy(x, limit) ||
 		slices.ContainsFunc(s.it.Exchanges, func(o bundle.Exchange) bool {
 			return o.ID != x.ID && slices.Contains(unfinished, o.Outcome) && o.Invoked.Before(returned(x))
 		})

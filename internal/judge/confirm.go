@@ -34,13 +34,9 @@ const lateDriver = 200 * time.Millisecond
 // are seen, and so is what is missing from a complete response.
 func awaited(o *bundle.Observation, f finding) bool {
 	outcome := outcomeAt(o, f.at)
-	return f.vain || slices.Contains(waitedFor, f.symptom) || mayCome(f, outcome) ||
+	return f.vain || slices.Contains(waitedFor, f.symptom) ||
+		slices.Contains(notYet, f.symptom) && slices.Contains(unfinished, outcome) ||
 		o.Lag >= int64(lateDriver) && (outcome == bundle.OutcomeClosed || outcome == bundle.OutcomeReset)
-}
-
-// mayCome reports whether what an exchange of this outcome lacks may not have come yet.
-func mayCome(f finding, outcome bundle.Outcome) bool {
-	return slices.Contains(notYet, f.symptom) && slices.Contains(unfinished, outcome)
 }
 
 // outcomeAt returns the outcome of the exchange that a piece of evidence names; "" if it names none.

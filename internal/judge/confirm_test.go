@@ -67,8 +67,8 @@ func TestAChoiceThatCameTooLateIsASuspicion(t *testing.T) {
 	}
 }
 
-// What a connection without a response lacks may not have come yet when Assay closes it. After the peer has closed it,
-// nothing can come.
+// What a connection lacks may not have come yet when Assay closes it. After the peer has closed it, nothing can come; and
+// what came is judged, whoever closed it.
 func TestWhatAConnectionLacksIsASuspicionUntilThePeerClosesIt(t *testing.T) {
 	for by, want := range map[string]bool{"us": true, "peer": false} {
 		o := observation()
@@ -76,6 +76,11 @@ func TestWhatAConnectionLacksIsASuspicionUntilThePeerClosesIt(t *testing.T) {
 		s := scenarioOf(subjects("c", &scenarios.Match{H2: []string{"PING-ACK"}}))
 		if v := (&Judge{}).Scenario(s, testRun(), o)[0]; v.Conclusion != bundle.Fail || v.Awaited != want {
 			t.Errorf("closed by %s: %s (%s), a suspicion: %v", by, v.Conclusion, v.Message, v.Awaited)
+		}
+		o.Iterations[0].Conns[0].H2 = []bundle.H2Frame{{Dir: "received", Type: "PUSH_PROMISE"}}
+		s = scenarioOf(subjects("c", &scenarios.Match{H2Never: []string{"PUSH_PROMISE"}}))
+		if v := (&Judge{}).Scenario(s, testRun(), o)[0]; v.Conclusion != bundle.Fail || v.Awaited {
+			t.Errorf("a wrong frame, closed by %s: %s (%s), a suspicion: %v", by, v.Conclusion, v.Message, v.Awaited)
 		}
 	}
 }

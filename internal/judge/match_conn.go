@@ -29,14 +29,19 @@ func matchConn(l *look) finding {
 			return finding{grade: lacking, message: "connection: the server ends it, which is legal (" + why + ")", at: l.at(l.x, -1)}
 		}
 	case connClosedByPeer:
-		if c.Ended == nil || c.Ended.By != "peer" {
-			return l.fails(-1, "connection: want it closed by the peer, saw it still open")
+		if !byPeer(c) {
+			f := l.fails(-1, "connection: want it closed by the peer, saw it still open")
+			f.vain = true
+			return f
 		}
 	default:
 		return l.ours("the script has conn: %s; want %s or %s", phrase.QuoteString(l.m.Conn), connReusable, connClosedByPeer)
 	}
 	return finding{}
 }
+
+// byPeer reports whether the peer ended a connection, so that nothing more can come.
+func byPeer(c *bundle.Conn) bool { return c.Ended != nil && c.Ended.By == "peer" }
 
 // leftOver reports whether extra bytes followed a response.
 func leftOver(x *bundle.Exchange) bool {
@@ -59,7 +64,7 @@ func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
 		return "Connection: close"
 	case x.Response != nil && x.Response.Framing == wire.FramingClose:
 		return "a response that only the end of the connection delimits"
-	case c.Ended != nil && c.Ended.By == "peer":
+	case byPeer(c):
 		return "closed by the peer (" + phrase.Clip(c.Ended.How) + ")"
 	}
 	return ""

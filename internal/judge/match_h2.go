@@ -20,7 +20,9 @@ func matchH2(l *look) finding {
 	}
 	for _, want := range l.m.H2 {
 		if !slices.ContainsFunc(c.H2, func(f bundle.H2Frame) bool { return l.h2Is(&f, want) }) {
-			return l.fails(-1, "HTTP/2: want a frame %s, saw %s", want, h2Seen(c))
+			f := l.fails(-1, "HTTP/2: want a frame %s, saw %s", want, h2Seen(c))
+			f.vain = !byPeer(c)
+			return f
 		}
 	}
 	return finding{}
