@@ -187,6 +187,8 @@ func triedText(r bundle.Reproducer) string {
 	switch {
 	case r.Ran && r.Shown:
 		return "(tried: it reproduced the failure)"
+	case r.Ran && strings.HasPrefix(said, "not compared with "):
+		return "(tried: it showed again, " + line(cut(said, 200)) + ")"
 	case r.Ran:
 		return "(tried: it did not reproduce the failure: " + line(cut(said, 200)) + ")"
 	case said != "":

@@ -31,7 +31,7 @@ func run(ctx context.Context) error {
 	only := flag.String("commands", strings.Join(commands(), ","), "commands to run")
 	jobs := flag.Int("jobs", 2, "runs at the same time")
 	limits := defaultLimits
-	flag.DurationVar(&limits.wall, "time", limits.wall, "longest time of a run")
+	flag.DurationVar(&limits.wall, "time", limits.wall, "longest time of a run; conform has eight times as long")
 	flag.Parse()
 	abs, err := filepath.Abs(*program)
 	if err != nil {

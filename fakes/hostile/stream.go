@@ -56,7 +56,7 @@ func streamModes() []Mode {
 			return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte{0x7a, 1, 'x'})
 		}),
 		mode("byte-by-byte", func(p *reply) {
-			for _, b := range wire.AppendEnvelope(nil, 0, p.output(bytes.Repeat([]byte("x"), 1<<20))) {
+			for _, b := range wire.AppendEnvelope(nil, 0, p.output(bytes.Repeat([]byte("x"), 1<<14))) { // each costs a write, and a read
 				if !p.write([]byte{b}) {
 					return
 				}

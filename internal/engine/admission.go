@@ -21,6 +21,8 @@ const (
 	aloneFrom = 2
 	// fruitless is how many instances are repeated in vain because of the same call. Then the refusal is the answer to it.
 	fruitless = 2
+	// shut is how many are refused in the end by a target that answers no call otherwise. Then it refuses all, however few.
+	shut = 2 * fruitless
 	// fewAnswers is how many different refusals are kept.
 	fewAnswers = 3
 )
@@ -33,6 +35,8 @@ type admission struct {
 	record   bundle.Admission
 	admitted map[string]bool // calls that were answered at least once
 	vain     map[string]int  // instances that were repeated in vain, by call
+	admits   bool            // a call was answered
+	inVain   int             // instances that were refused in the end
 }
 
 // callOf names the call of an exchange: without the numbers in its path, which are of one process.
@@ -94,6 +98,7 @@ func (a *admission) note(o *bundle.Observation) (r refusals) {
 			kind := x.Refusal()
 			if kind == "" {
 				a.admitted[callOf(x)] = a.admitted[callOf(x)] || x.Response != nil
+				a.admits = a.admits || x.Response != nil
 				continue
 			}
 			r = append(r, x)
@@ -140,6 +145,13 @@ func (a *admission) hopeless(r refusals) bool {
 	return a.vain[callOf(r.first())] >= fruitless
 }
 
+// refusesAll reports whether the target has refused every call of the run so far, however few there were.
+func (a *admission) refusesAll() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.inVain >= shut && !a.admits
+}
+
 // limits reports whether the target has answered when there were fewer requests.
 func (a *admission) limits() bool {
 	a.mu.Lock()
@@ -170,6 +182,7 @@ func (a *admission) unanswered(kind bundle.Refusal, before, left refusals) (else
 	defer a.mu.Unlock()
 	call := callOf(left.first())
 	a.vain[call]++
+	a.inVain++
 	return a.admitted[call] && (a.of(kind).Settled > 0 || left.first().Response.Status == http.StatusTooManyRequests)
 }
 
@@ -181,6 +194,7 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 		in.retried = e.o.Doubtful != nil && !s.run.Scenario.Destructive && try < mostTurns
 		o := e.turn(ctx, s, in, try >= aloneFrom)
 		r := e.admission.note(o)
+		e.env.target.Pace().Lift(e.admission.refusesAll())
 		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
 		switch {
 		case o.Interrupted, s.fell:
@@ -235,8 +249,11 @@ func (it *iteration) turnedAway(by func(bundle.Exchange) bool) bool {
 func (e *env) pace(ctx context.Context, requests int) { e.target.Pace().Wait(ctx, requests) }
 
 // makeWay waits after a refusal, as long as the target asks, and slows down the run if the target is known to limit it. It
-// returns false if ctx ends first, or if the wait is too long.
+// returns false if ctx ends first, if the wait is too long, or if no wait helps.
 func (e *env) makeWay(ctx context.Context, x *bundle.Exchange, try int, limits bool) bool {
+	if e.target.Pace().Lifted() {
+		return false
+	}
 	after := x.Response.RetryAfter(time.Now())
 	if x.Refusal() == bundle.RefusalLimit && (limits || after > 0 || x.Response.Status == http.StatusTooManyRequests) {
 		e.target.Pace().Refused(e.clock.Since(x.Invoked), after)

@@ -86,3 +86,27 @@ func TestAnAnswerThatStaysTheSameIsTheGateways(t *testing.T) {
 		})
 	}
 }
+
+// A target that refuses every call is not asked four times for each, and no pace slows down what it refuses anyway.
+func TestATargetThatRefusesEverythingIsAskedOnceEach(t *testing.T) {
+	t.Parallel()
+	gw := newMiniature(t)
+	var calls atomic.Int32
+	gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	b := newBench(t, gw.URL)
+	b.options.Run.Jobs = 1
+	b.options.Doubtful = func(scenarios.Instance, *bundle.Observation) bool { return true }
+	const after = 20 // and at the end the engine looks for what it left
+	var all []scenarios.Instance
+	for n := range shut + after {
+		path := strings.Repeat("x", n+1)
+		all = append(all, instanceOf(parse(t, "id: test."+path+"\nsteps: [{send: {as: send, surface: commands, path: /"+path+"}}]")))
+	}
+	b.start(all...).Observations()
+	if n, most := calls.Load(), int32(shut*(mostTurns+1)+after+1); n > most || !b.options.Target.Pace().Lifted() {
+		t.Errorf("%d calls, want %d at most; lifted: %v", n, most, b.options.Target.Pace().Lifted())
+	}
+}

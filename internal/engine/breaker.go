@@ -16,8 +16,8 @@ import (
 // is well in nine of ten instances opens by chance with its first four once in 10,000 runs, and closes again when it is tried.
 const opensAfter = 4
 
-// breaker keeps a run from waiting again and again for what a target does not send. No instance gets less than the usual
-// time because of it: it decides what runs. Each way has a state:
+// breaker keeps a run from waiting again and again for what a target does not send. It decides what runs. Each way has a
+// state:
 //
 //	state      from                                             what runs
 //	closed     the start, or an instance that ended well        all

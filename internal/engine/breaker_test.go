@@ -17,6 +17,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/machine"
 	"assay/internal/testkit"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -337,24 +338,37 @@ func opened(in *instance) {
 	}
 }
 
-// A way that opens ends what waits on it, once that has had the usual time. A deadline of its own is for the second pass.
-func TestOnAWayThatIsOpenAnIterationHasTheUsualTime(t *testing.T) {
+// What waits in the first pass ends soon, and what waits on a way that opens: the second pass gives it the rest. A script with
+// a deadline of its own has it where the way is closed.
+func TestTheFirstPassWaitsShort(t *testing.T) {
+	const own = "deadline: 60s\n"
 	for name, tc := range map[string]struct {
-		open        bool
+		deadline    string
+		first, open bool
+		ready       int // threads on two processors
 		least, most time.Duration
 	}{
-		"closed": {false, time.Minute, 61 * time.Second},
-		"open":   {true, defaultDeadline, 2*defaultDeadline + time.Second},
+		"second pass":                          {"", false, false, 0, defaultDeadline, defaultDeadline + time.Second},
+		"first pass":                           {"", true, false, 0, firstPatience, firstPatience + time.Second},
+		"first pass on a machine that is busy": {"", true, false, 4, 2 * firstPatience, 2*firstPatience + time.Second},
+		"first pass on one that is very busy":  {"", true, false, 40, defaultDeadline, defaultDeadline + time.Second},
+		"a deadline of its own":                {own, true, false, 0, time.Minute, 61 * time.Second},
+		"an open way without a second pass":    {own, false, true, 0, defaultDeadline, 2*defaultDeadline + time.Second},
+		"that and an open way":                 {own, true, true, 0, 5 * time.Second, 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, "http://127.0.0.1:1")
-				in := newInstance(newEnv(b.options), instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: x}}]")))
+				in := newInstance(newEnv(b.options), instanceOf(parse(t, tc.deadline+"steps: [{start: {as: p, sh: x}}]")))
+				in.first = tc.first
+				for n := range 300 {
+					in.machine.look(machine.Contest{Runnable: tc.ready}, time.Unix(0, 0).Add(time.Duration(n)*contendEvery), 2)
+				}
 				began := time.Now()
 				ctx, cancel := in.newIteration(0).within(t.Context())
 				defer cancel()
-				testkit.Advance(5 * time.Second)
 				if tc.open {
+					testkit.Advance(5 * time.Second)
 					opened(in)
 				}
 				<-ctx.Done()

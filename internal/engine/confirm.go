@@ -47,14 +47,13 @@ func (e *Engine) confirm(ctx context.Context) {
 		x, y := a.slot.run, b.slot.run
 		return cmp.Or(byFirst(x, y), cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
 	})
-	longer := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.stretch()) }
 	shown := map[string]string{} // the scenario that was confirmed, by suspicion
 	for i, s := range e.suspects {
 		o := s.slot.observation
 		o.Confirm = &bundle.Confirmation{}
-		left := longer(e.env.scaled(e.o.ConfirmBudget)) - time.Since(began)
+		left := stretched(e.env.scaled(e.o.ConfirmBudget), e.stretch()) - time.Since(began)
 		if i == 0 { // at least one is tried to the end
-			left = max(left, longer(leastPatience+max(newInstance(e.env, s.slot.run).deadline, 3*time.Duration(o.Ended.T-o.Started.T))))
+			left = max(left, stretched(leastPatience+max(newInstance(e.env, s.slot.run).deadline, 3*time.Duration(o.Ended.T-o.Started.T)), e.stretch()))
 		}
 		switch like := likeAll(s.of, shown); {
 		case ctx.Err() != nil:

@@ -49,6 +49,11 @@ func (c *contention) stretch() float64 {
 	return min(max(1, c.share), mostStretch)
 }
 
+// stretched returns a wait so many times as long.
+func stretched(wait time.Duration, stretch float64) time.Duration {
+	return time.Duration(float64(wait) * stretch)
+}
+
 // seen returns what was measured beside a target, nil if nothing was.
 func (c *contention) seen(t *target.Target) *bundle.Machine {
 	c.mu.Lock()

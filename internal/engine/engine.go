@@ -254,6 +254,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 func (e *Engine) instance(s *slot) *instance {
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.idles = max(1, e.o.Repeat), e.spent, s.idles
+	in.first = e.o.Suspicions != nil && !s.run.Scenario.Destructive
 	return in
 }
 

@@ -29,6 +29,7 @@ type instance struct {
 	ways     []way                        // on which it speaks to the target
 	requests int                          // about how many one iteration makes
 	turn     int                          // another one for each repeat of the scenario in a run
+	first    bool                         // what does not come runs again alone
 	retried  bool                         // it runs again if requests of it are refused
 	idles    func()                       // called while it makes no progress; nil for an instance with nothing beside it
 	spaced   bool                         // each of them waits for the pace of the target, and not all together

@@ -17,7 +17,7 @@ func keyOf(f Failure) key { return key{f.Observation.Scenario, f.Observation.Axe
 
 // rounds returns the indices of the failures to try: first the best evidence of each
 // cause, in the order of the causes, then the others. It picks at most limit instances,
-// and none that can kill the target.
+// and none that is not to be tried.
 func rounds(causes []bundle.Cause, failures []Failure, limit int) (first, rest []int) {
 	chosen := map[key]bool{}
 	take := func(i int) bool {
@@ -46,7 +46,7 @@ func rounds(causes []bundle.Cause, failures []Failure, limit int) (first, rest [
 func evidence(c bundle.Cause, failures []Failure) int {
 	other := -1
 	for i, f := range failures {
-		if f.Verdict.Rule != c.Rule || f.Instance.Scenario.Destructive {
+		if f.Verdict.Rule != c.Rule || f.untriable() != "" {
 			continue
 		}
 		if keyOf(f) == (key{c.Scenario, c.Axes}) {
@@ -69,7 +69,7 @@ func others(failures []Failure, taken []int) []int {
 	type ranked struct{ number, rank, conclusion int }
 	var all []ranked
 	for i, f := range failures {
-		if f.Instance.Scenario.Destructive || slices.Contains(taken, i) {
+		if f.untriable() != "" || slices.Contains(taken, i) {
 			continue
 		}
 		all = append(all, ranked{i, rank[f.Verdict.Rule], f.Verdict.Conclusion.Rank()})

@@ -10,12 +10,14 @@ import (
 func TestWhatIsTriedAndInWhichOrder(t *testing.T) {
 	all := func() []Failure {
 		var all []Failure
-		for _, v := range []struct{ id, rule string }{{"a", "x"}, {"b", "x"}, {"c", "x"}, {"d", "y"}, {"d", "x"}, {"e", "z"}} {
+		for _, v := range []struct{ id, rule string }{{"a", "x"}, {"b", "x"}, {"c", "x"}, {"d", "y"}, {"d", "x"}, {"e", "z"}, {"u", "w"}} {
 			f := unary("{}", bundle.Header{Name: "host", Value: "h"})
 			f.Observation.Scenario, f.Verdict.Rule = v.id, v.rule
 			all = append(all, f)
 		}
 		all[0].Instance.Scenario.Destructive = true
+		last := &all[len(all)-1]
+		last.Verdict.Untried, last.Observation.Confirm = true, &bundle.Confirmation{Like: "a"}
 		return all
 	}
 	cause := func(rule, scenario string) bundle.Cause { return bundle.Cause{Rule: rule, Scenario: scenario} }

@@ -165,8 +165,8 @@ func (m *maker) unchosen(f Failure) string {
 	switch {
 	case m.o.Limit == 0:
 		return "not tried: --reproduce 0"
-	case f.Instance.Scenario.Destructive:
-		return "not tried: it can kill the target"
+	case f.untriable() != "":
+		return "not tried: " + f.untriable()
 	}
 	return fmt.Sprintf("not tried: the limit is %d failing scenarios", m.o.Limit)
 }

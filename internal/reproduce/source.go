@@ -23,6 +23,17 @@ type Failure struct {
 	Replay string
 }
 
+// untriable says why a failure is not tried again; "" for one that may be.
+func (f Failure) untriable() string {
+	switch {
+	case f.Instance.Scenario.Destructive:
+		return "it can kill the target"
+	case f.Verdict.Untried:
+		return f.Observation.Confirm.Like + " showed the same alone"
+	}
+	return ""
+}
+
 // source is the connection on which a failure occurred, ready to be written as bytes.
 type source struct {
 	Failure

@@ -32,6 +32,7 @@ type Pace struct {
 	calls    int
 	before   int           // the calls of the second before
 	waited   time.Duration // how long any call waited
+	lifted   bool          // slowing down does not help
 }
 
 func newPace() *Pace { return &Pace{turn: make(chan struct{}, 1)} }
@@ -99,6 +100,9 @@ func (p *Pace) Refused(age, after time.Duration) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.lifted {
+		return
+	}
 	if until := now.Add(min(after, mostWait)); until.After(p.next) {
 		p.next = until
 	}
@@ -110,6 +114,22 @@ func (p *Pace) Refused(age, after time.Duration) {
 		p.interval = time.Second / time.Duration(max(1, p.before, p.calls))
 	}
 	p.interval = min(2*p.interval, slowest)
+}
+
+// Lift says whether the target refuses calls however few they are. Meanwhile nothing is slowed down.
+func (p *Pace) Lift(refusesAll bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lifted = refusesAll; refusesAll {
+		p.interval, p.next = 0, time.Time{}
+	}
+}
+
+// Lifted reports whether the target refuses calls however few they are.
+func (p *Pace) Lifted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lifted
 }
 
 // Limits reports whether the target is known to limit calls.

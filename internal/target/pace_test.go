@@ -52,3 +52,16 @@ func TestThePaceFollowsWhatTheTargetRefuses(t *testing.T) {
 		}
 	})
 }
+
+// Where the target refuses all, a refusal slows nothing down; once it answers, it does again.
+func TestAPaceIsLiftedWhileAllIsRefused(t *testing.T) {
+	t.Parallel()
+	p := newPace()
+	for _, refusesAll := range []bool{false, true, false} {
+		p.Lift(refusesAll)
+		p.Refused(0, 0)
+		if p.Limits() == refusesAll || p.Lifted() != refusesAll {
+			t.Errorf("refuses all: %v; limits: %v, lifted: %v", refusesAll, p.Limits(), p.Lifted())
+		}
+	}
+}
