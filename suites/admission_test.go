@@ -44,6 +44,16 @@ func once(scenario string, status int) func(*http.Request) int {
 	}
 }
 
+// all returns a function that returns a status for every request of the scenarios, but not for those before them.
+func all(status int) func(*http.Request) int {
+	return func(r *http.Request) int {
+		if strings.Contains(r.UserAgent(), "(process.") {
+			return status
+		}
+		return 0
+	}
+}
+
 // A gateway is not blamed for what refuses its requests before it sees them. A rate limit breaks no rule; what answers in
 // its place is one cause.
 func TestWhatRefusesRequestsIsNotTheGateway(t *testing.T) {
@@ -53,15 +63,18 @@ func TestWhatRefusesRequestsIsNotTheGateway(t *testing.T) {
 		refuse          func(*http.Request) int
 		fails           []string
 		limited         bool
+		undecided       bool
 	}{
-		{"one request too many", "process.list.*" + axis, once("process.list.running", http.StatusTooManyRequests), nil, true},
-		{"one request has the page of a proxy", "process.list.*" + axis, once("process.list.running", http.StatusBadGateway), []string{"run.front-answers"}, false},
+		{"one request too many", "process.list.*" + axis, once("process.list.running", http.StatusTooManyRequests), nil, true, false},
+		{"one request has the page of a proxy", "process.list.*" + axis, once("process.list.running", http.StatusBadGateway), []string{"run.front-answers"}, false, false},
 		{"every Update is unavailable", "process.pty.size" + axis, func(r *http.Request) int {
 			if r.URL.Path == "/process.Process/Update" {
 				return http.StatusServiceUnavailable
 			}
 			return 0
-		}, []string{"process.pty.resize"}, false},
+		}, []string{"process.pty.resize"}, false, false},
+		{"too many, always", "process.list.*" + axis, all(http.StatusTooManyRequests), nil, false, true},
+		{"unavailable since the first scenario", "process.list.*" + axis, all(http.StatusServiceUnavailable), nil, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,8 +97,8 @@ func TestWhatRefusesRequestsIsNotTheGateway(t *testing.T) {
 				t.Errorf("admission %+v", a)
 			}
 			t.Logf("%+v", a)
-			if n := out.Report.Counts[bundle.Inconclusive]; n > 0 {
-				t.Errorf("%d runs are inconclusive", n)
+			if n := out.Report.Counts[bundle.Inconclusive]; n > 0 != c.undecided {
+				t.Errorf("%d runs are inconclusive; want any: %v", n, c.undecided)
 			}
 		})
 	}

@@ -84,6 +84,6 @@ type Unsettled struct {
 	Requests int    `json:"requests"`
 	Answer   string `json:"answer"` // the first of them
 	Tries    int    `json:"tries"`
-	// Elsewhere is set if other runs showed that the target answers the same call when there are fewer requests.
-	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Excused is set if the refusals are no answer to the call, and so break no rule.
+	Excused bool `json:"excused,omitempty"`
 }

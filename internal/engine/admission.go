@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -21,33 +22,18 @@ const (
 	aloneFrom = 2
 	// fruitless is how many instances are repeated in vain because of the same call. Then the refusal is the answer to it.
 	fruitless = 2
-	// shut is how many are refused in the end by a target that answers no call otherwise. Then it refuses all, however few.
-	shut = 2 * fruitless
 	// fewAnswers is how many different refusals are kept.
 	fewAnswers = 3
 )
 
-// admission knows which requests the target refused. The zero value is ready.
+// admission knows which requests the target refused. It needs a pace.
 type admission struct {
+	pace  *target.Pace
 	alone sync.RWMutex // held for writing by an instance with nothing beside it
 
-	mu       sync.Mutex
-	record   bundle.Admission
-	admitted map[string]bool // calls that were answered at least once
-	vain     map[string]int  // instances that were repeated in vain, by call
-	admits   bool            // a call was answered
-	inVain   int             // instances that were refused in the end
-}
-
-// callOf names the call of an exchange: without the numbers in its path, which are of one process.
-func callOf(x *bundle.Exchange) string {
-	path, _, _ := strings.Cut(x.Request.Path, "?")
-	return x.Request.Method + " " + strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, path)
+	mu     sync.Mutex
+	record bundle.Admission
+	vain   map[string]int // instances that were repeated in vain, by call
 }
 
 // answerOf describes a refusal in a few words.
@@ -88,20 +74,16 @@ func clarity(x *bundle.Exchange) int {
 func (a *admission) note(o *bundle.Observation) (r refusals) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.admitted == nil {
-		a.admitted, a.vain = map[string]bool{}, map[string]int{}
-	}
 	for i := range o.Iterations {
 		for n := range o.Iterations[i].Exchanges {
 			x := &o.Iterations[i].Exchanges[n]
 			a.record.Requests++
-			kind := x.Refusal()
-			if kind == "" {
-				a.admitted[callOf(x)] = a.admitted[callOf(x)] || x.Response != nil
-				a.admits = a.admits || x.Response != nil
-				continue
+			switch {
+			case x.Refusal() != "":
+				r = append(r, x)
+			case x.Response != nil:
+				a.pace.Admitted(x)
 			}
-			r = append(r, x)
 		}
 	}
 	return r
@@ -142,14 +124,7 @@ func (a *admission) countOne(x *bundle.Exchange, c *bundle.Refused) {
 func (a *admission) hopeless(r refusals) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.vain[callOf(r.first())] >= fruitless
-}
-
-// refusesAll reports whether the target has refused every call of the run so far, however few there were.
-func (a *admission) refusesAll() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.inVain >= shut && !a.admits
+	return a.vain[target.CallOf(r.first())] >= fruitless
 }
 
 // limits reports whether the target has answered when there were fewer requests.
@@ -174,27 +149,45 @@ func (a *admission) answered(kind bundle.Refusal, before, still refusals) {
 	a.of(kind).Settled++
 }
 
-// unanswered notes that an instance was refused in the end, too. It returns whether the target is known to answer that call
-// where it does not refuse it.
-func (a *admission) unanswered(kind bundle.Refusal, before, left refusals) (elsewhere bool) {
+// unanswered notes that an instance was refused in the end, too. It returns whether that says nothing about the call: HTTP 429
+// without an error of the protocol is never an answer to it. Any other refusal may be, unless the target has answered the same
+// call before, and limits calls.
+func (a *admission) unanswered(kind bundle.Refusal, before, left refusals) (excused bool) {
 	a.count(before)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	call := callOf(left.first())
-	a.vain[call]++
-	a.inVain++
-	return a.admitted[call] && (a.of(kind).Settled > 0 || left.first().Response.Status == http.StatusTooManyRequests)
+	if a.vain == nil {
+		a.vain = map[string]int{}
+	}
+	first := left.first()
+	a.vain[target.CallOf(first)]++
+	tooMany := first.Response.Status == http.StatusTooManyRequests
+	return tooMany && first.Error == nil || a.pace.Admits(first) && (tooMany || a.of(kind).Settled > 0)
+}
+
+// plain makes a call with which nothing is wrong, and reports whether the target refuses it as well.
+func (e *env) plain(ctx context.Context) (x bundle.Exchange, refused bool) {
+	rec := e.target.NewRecorder(e.clock)
+	defer rec.Finish(nil)
+	ctx, cancel := context.WithTimeout(ctx, e.probeBound())
+	defer cancel()
+	in := e.housekeeper("admission")
+	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
+	if err != nil {
+		return x, false
+	}
+	x = in.once(ctx, rec, opProbe, req).Snapshot()
+	return x, x.Refusal() != ""
 }
 
 // settle runs an instance of a slot. If the target refused requests of it, it runs again until that no longer matters.
 func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Observation {
 	var kind bundle.Refusal
 	var before refusals
-	for try := 0; ; try++ {
+	for try, alone := 0, false; ; try++ {
 		in.retried = e.o.Doubtful != nil && !s.run.Scenario.Destructive && try < mostTurns
-		o := e.turn(ctx, s, in, try >= aloneFrom)
+		o := e.turn(ctx, s, in, alone)
 		r := e.admission.note(o)
-		e.env.target.Pace().Lift(e.admission.refusesAll())
 		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
 		switch {
 		case o.Interrupted, s.fell:
@@ -207,15 +200,19 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 		kind, before = r.first().Refusal(), append(before, r...)
 		last := !in.retried || e.gone.Load() || e.admission.hopeless(r)
 		if last || !in.makeWay(ctx, r.first(), try, e.admission.limits()) {
+			plain, refused := e.env.plain(ctx)
+			e.admission.pace.Vain(refused)
+			all := refused && e.admission.pace.Admits(&plain)
 			o.Refused = &bundle.Unsettled{
-				Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Elsewhere: e.admission.unanswered(kind, before, r),
+				Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Excused: e.admission.unanswered(kind, before, r) || all,
 			}
 			return o
 		}
 		e.o.Target.Memory().Give(o.Size())
 		in = e.instance(s)
 		in.turn = try + 1
-		in.spaced = try+1 >= aloneFrom && e.env.target.Pace().Limits()
+		alone = try+1 >= aloneFrom
+		in.spaced = alone && e.admission.pace.Limits()
 	}
 }
 

@@ -87,7 +87,8 @@ func TestAnAnswerThatStaysTheSameIsTheGateways(t *testing.T) {
 	}
 }
 
-// A target that refuses every call is not asked four times for each, and no pace slows down what it refuses anyway.
+// A target that refuses every call is not asked four times for each, but once, and for a plain call. No pace slows down what it
+// refuses anyway.
 func TestATargetThatRefusesEverythingIsAskedOnceEach(t *testing.T) {
 	t.Parallel()
 	gw := newMiniature(t)
@@ -99,14 +100,53 @@ func TestATargetThatRefusesEverythingIsAskedOnceEach(t *testing.T) {
 	b := newBench(t, gw.URL)
 	b.options.Run.Jobs = 1
 	b.options.Doubtful = func(scenarios.Instance, *bundle.Observation) bool { return true }
-	const after = 20 // and at the end the engine looks for what it left
+	const first, after = 2, 20 // and at the end the engine looks for what it left
 	var all []scenarios.Instance
-	for n := range shut + after {
+	for n := range first + after {
 		path := strings.Repeat("x", n+1)
 		all = append(all, instanceOf(parse(t, "id: test."+path+"\nsteps: [{send: {as: send, surface: commands, path: /"+path+"}}]")))
 	}
 	b.start(all...).Observations()
-	if n, most := calls.Load(), int32(shut*(mostTurns+1)+after+1); n > most || !b.options.Target.Pace().Lifted() {
+	if n, most := calls.Load(), int32(first*(mostTurns+1)+after+(first+after)+1); n > most || !b.options.Target.Pace().Lifted() {
 		t.Errorf("%d calls, want %d at most; lifted: %v", n, most, b.options.Target.Pace().Lifted())
+	}
+}
+
+// A refusal breaks a rule only if it is the answer to the call.
+func TestARefusalIsExcusedUnlessItIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status        int
+		before, other bool // List was answered before the scenarios, and it is now
+		want          bool
+	}{
+		"too many, List never answered":          {status: 429, want: true},
+		"too many, List answered":                {status: 429, other: true, want: true},
+		"unavailable, List never answered":       {status: 503},
+		"unavailable, List answered only before": {status: 503, before: true, want: true},
+		"unavailable, List answered":             {status: 503, before: true, other: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gw := newMiniature(t)
+			inner := gw.Config.Handler
+			gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if tc.other && strings.HasSuffix(r.URL.Path, "/List") {
+					inner.ServeHTTP(w, r)
+					return
+				}
+				w.WriteHeader(tc.status)
+			})
+			b := newBench(t, gw.URL)
+			if tc.before {
+				path := b.options.Target.Path("process", "/process.Process/List")
+				b.options.Target.Pace().Admitted(&bundle.Exchange{Request: bundle.Request{Method: http.MethodPost, Path: path}})
+			}
+			b.options.Doubtful = func(_ scenarios.Instance, o *bundle.Observation) bool { return true }
+			o := b.run("steps: [{signal: {as: send, pid: 99, name: SIGTERM}}]")
+			if o.Refused == nil || o.Refused.Excused != tc.want {
+				t.Errorf("refused %+v, want excused %v", o.Refused, tc.want)
+			}
+		})
 	}
 }

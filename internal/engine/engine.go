@@ -133,6 +133,7 @@ func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engi
 		done:    make(chan struct{}),
 		running: make(map[*slot]struct{}),
 	}
+	e.admission.pace = o.Target.Pace()
 	for _, i := range instances {
 		s := &slot{instance: i, run: i, ready: make(chan struct{}), beside: make(map[string]struct{})}
 		s.run.Axes = axesOf(i, o.Default, o.Target)

@@ -160,9 +160,9 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 	case f.grade == broken && o.Shortage != "":
 		f.grade = unclear
 		f.message += "; meanwhile this machine lacked a resource: " + phrase.Clip(o.Shortage)
-	case f.grade == broken && o.Refused != nil && o.Refused.Elsewhere:
+	case f.grade == broken && o.Refused != nil && o.Refused.Excused:
 		f.grade = unclear
-		f.message += fmt.Sprintf("; the last of %d tries had %s refused (%s), which others were not where there were fewer at a time",
+		f.message += fmt.Sprintf("; the last of %d tries had %s refused (%s), and a refusal breaks no rule",
 			o.Refused.Tries, phrase.Plural(o.Refused.Requests, "request"), phrase.Clip(o.Refused.Answer))
 	case f.grade == broken:
 		if note := defects(o); note != "" {

@@ -39,8 +39,8 @@ func TestWhatTheTargetRefusesIsJudgedIfItIsItsAnswer(t *testing.T) {
 		want    bundle.Conclusion
 	}{
 		"the same call is always refused": {3, &bundle.Unsettled{Requests: 2, Answer: "503", Tries: 4}, bundle.Fail},
-		"it is answered elsewhere":        {3, &bundle.Unsettled{Requests: 2, Answer: "429", Tries: 4, Elsewhere: true}, bundle.Inconclusive},
-		"a success":                       {0, &bundle.Unsettled{Requests: 2, Answer: "429", Tries: 4, Elsewhere: true}, bundle.Pass},
+		"it is not its answer":            {3, &bundle.Unsettled{Requests: 2, Answer: "429", Tries: 4, Excused: true}, bundle.Inconclusive},
+		"a success":                       {0, &bundle.Unsettled{Requests: 2, Answer: "429", Tries: 4, Excused: true}, bundle.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := observation(streamExchange("p"))

@@ -3,8 +3,11 @@ package target
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+
+	"assay/internal/bundle"
 )
 
 const (
@@ -14,13 +17,16 @@ const (
 	firstTurn = 100 * time.Millisecond
 	// slowest is the longest interval between two calls.
 	slowest = time.Second / 4
+	// shut is how often work must be refused in the end, with a plain call, until no call is slowed down any more.
+	shut = 2
 	// steady is how long an interval stays before it shrinks again.
 	steady = time.Second
 )
 
 // Pace slows down the calls to a target that refuses some because they are too many: from half of the rate at which it
 // began to refuse, the rate grows by a quarter a second while calls wait, and is halved at each refusal. Without a refusal
-// it slows nothing down.
+// it slows nothing down, nor while the target refuses all calls, however few they are. It remembers which calls the target
+// has answered.
 type Pace struct {
 	turn chan struct{} // holds a token while a call waits: the others wait for that
 
@@ -30,12 +36,49 @@ type Pace struct {
 	changed  time.Time     // when the interval changed
 	second   time.Time     // the second in which calls counts
 	calls    int
-	before   int           // the calls of the second before
-	waited   time.Duration // how long any call waited
-	lifted   bool          // slowing down does not help
+	before   int             // the calls of the second before
+	waited   time.Duration   // how long any call waited
+	admitted map[string]bool // calls that were answered
+	vain     int             // how often work was refused in the end, with a plain call
 }
 
-func newPace() *Pace { return &Pace{turn: make(chan struct{}, 1)} }
+func newPace() *Pace { return &Pace{turn: make(chan struct{}, 1), admitted: map[string]bool{}} }
+
+// CallOf names the call of an exchange: without the numbers in its path, which are of one process.
+func CallOf(x *bundle.Exchange) string {
+	path, _, _ := strings.Cut(x.Request.Path, "?")
+	return x.Request.Method + " " + strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, path)
+}
+
+// Admitted notes that the call of an exchange was answered.
+func (p *Pace) Admitted(x *bundle.Exchange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.admitted[CallOf(x)] = true
+}
+
+// Vain notes that some work was refused however often it was repeated, and whether a plain call is refused as well.
+func (p *Pace) Vain(plain bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !plain {
+		p.vain = 0
+	} else if p.vain++; p.vain >= shut {
+		p.interval, p.next = 0, time.Time{}
+	}
+}
+
+// Admits reports whether the call of an exchange was ever answered, also before the scenarios.
+func (p *Pace) Admits(x *bundle.Exchange) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.admitted[CallOf(x)]
+}
 
 // Wait waits until n calls may begin, and reports whether they had to. It ends with ctx.
 func (p *Pace) Wait(ctx context.Context, n int) (waited bool) {
@@ -100,7 +143,7 @@ func (p *Pace) Refused(age, after time.Duration) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lifted {
+	if p.vain >= shut {
 		return
 	}
 	if until := now.Add(min(after, mostWait)); until.After(p.next) {
@@ -116,20 +159,11 @@ func (p *Pace) Refused(age, after time.Duration) {
 	p.interval = min(2*p.interval, slowest)
 }
 
-// Lift says whether the target refuses calls however few they are. Meanwhile nothing is slowed down.
-func (p *Pace) Lift(refusesAll bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.lifted = refusesAll; refusesAll {
-		p.interval, p.next = 0, time.Time{}
-	}
-}
-
-// Lifted reports whether the target refuses calls however few they are.
+// Lifted reports whether the target refuses all calls, however few they are.
 func (p *Pace) Lifted() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.lifted
+	return p.vain >= shut
 }
 
 // Limits reports whether the target is known to limit calls.
@@ -149,7 +183,11 @@ func (c *client) again(ctx context.Context, try int) bool {
 	after, refused := time.Duration(0), false
 	for i := range exchanges {
 		x := &exchanges[i]
-		if x.Refusal() == "" || x.Response.Status != http.StatusTooManyRequests && x.Response.Status < http.StatusBadGateway {
+		kind := x.Refusal()
+		if kind == "" && x.Response != nil {
+			c.target.pace.Admitted(x)
+		}
+		if kind == "" || x.Response.Status != http.StatusTooManyRequests && x.Response.Status < http.StatusBadGateway {
 			continue // an answer: a page may say that there is nothing, and an error of the protocol is the gateway's
 		}
 		refused = true

@@ -57,11 +57,25 @@ func TestThePaceFollowsWhatTheTargetRefuses(t *testing.T) {
 func TestAPaceIsLiftedWhileAllIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newPace()
-	for _, refusesAll := range []bool{false, true, false} {
-		p.Lift(refusesAll)
+	vain := func() {
+		for range shut {
+			p.Vain(true)
+		}
+	}
+	for _, step := range []struct {
+		does func()
+		want bool
+	}{
+		{func() {}, false},
+		{vain, true},
+		{vain, true},
+		{func() { p.Vain(false) }, false},
+		{vain, true},
+	} {
+		step.does()
 		p.Refused(0, 0)
-		if p.Limits() == refusesAll || p.Lifted() != refusesAll {
-			t.Errorf("refuses all: %v; limits: %v, lifted: %v", refusesAll, p.Limits(), p.Lifted())
+		if p.Limits() == step.want || p.Lifted() != step.want {
+			t.Errorf("limits: %v, lifted: %v, want lifted: %v", p.Limits(), p.Lifted(), step.want)
 		}
 	}
 }
