@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,9 +26,9 @@ const opensAfter = 4
 //	half-open  open, once nothing else is left of the shared    the shortest instance, to see whether it ends well
 //
 // For example, HTTP/2 of a target is dead. The first instances over HTTP/2 wait for their deadline in vain, and meanwhile
-// the others run. Then "the end of a stream with HTTP h2c" and "the response to a unary call with HTTP h2c" are open, and
-// what uses them is put off. At the end one instance tries each of them; it waits in vain as well, and the rest is not run.
-// Had the target only paused for a while, the instance would end well and the rest would run.
+// the others run. Then "the end of a stream of process.Process with HTTP h2c" and the like are open, and what uses them is put
+// off. At the end one instance tries each of them; it waits in vain as well, and the rest is not run. Had the target only
+// paused for a while, the instance would end well and the rest would run.
 //
 // The zero value is ready.
 type breaker struct {
@@ -171,15 +172,24 @@ func (e *env) waysOf(i scenarios.Instance) []way {
 	return ways
 }
 
-// The kinds of requests.
+// The kinds of requests. What precedes a service is one kind for each: one service may answer while another does not.
 const (
-	kindStream = "the end of a stream"
-	kindEvents = "events while a stream runs"
-	kindCall   = "the response to a unary call"
+	kindStream = "the end of a stream of "
+	kindEvents = "events of a stream of "
+	kindCall   = "the response to a unary call of "
 	kindSocket = "a WebSocket"
 	kindBytes  = "the answer to raw bytes"
 	kindPlain  = "a plain HTTP response"
 )
+
+// serviceOf returns the service of a procedure.
+func serviceOf(rpc string) string {
+	service, _, _ := strings.Cut(rpc, "/")
+	return service
+}
+
+// processService is the service of every step but send.
+var processService = serviceOf(call.ProcessStart)
 
 // kindsOf returns the kinds of the requests that a scenario makes.
 func kindsOf(s *scenarios.Scenario) []string {
@@ -189,27 +199,35 @@ func kindsOf(s *scenarios.Scenario) []string {
 			kinds = append(kinds, kind)
 		}
 	}
+	services := map[string]string{} // by exchange, of the procedures that a script names
 	s.EachStep(func(st *scenarios.Step) {
 		c, calls := st.Call()
+		if st.Send != nil && c.RPC {
+			services[cmp.Or(c.As, c.Kind)] = serviceOf(st.Send.RPC)
+		}
 		switch {
 		case st.Open != nil:
 			add(kindBytes)
 		case st.Await != nil && (st.Await.Output != "" || st.Await.Message != nil):
-			add(kindEvents)
+			add(kindEvents + cmp.Or(services[st.Await.On], processService))
 		case !calls:
 		case st.Start != nil && st.Start.Via == scenarios.ViaStdio:
 			add(kindSocket)
 		case !c.RPC:
 			add(kindPlain)
-		case st.Start != nil, st.Send != nil && call.ShapeOf(st.Send.RPC) == call.Stream:
-			add(kindStream)
-		case st.Connect != nil, c.Target != nil:
-			add(kindEvents)
-			if st.Connect == nil {
-				add(kindCall)
-			}
+		case st.Send != nil && call.ShapeOf(st.Send.RPC) == call.Stream:
+			add(kindStream + serviceOf(st.Send.RPC))
+		case st.Send != nil:
+			add(kindCall + serviceOf(st.Send.RPC))
+		case st.Start != nil:
+			add(kindStream + processService)
+		case st.Connect != nil:
+			add(kindEvents + processService)
+		case c.Target != nil:
+			add(kindEvents + processService)
+			add(kindCall + processService)
 		default:
-			add(kindCall)
+			add(kindCall + processService)
 		}
 	})
 	return kinds
@@ -226,9 +244,9 @@ func (w *waiting) kind() string {
 	case h.rpc == "":
 		return kindPlain
 	case call.ShapeOf(h.rpc) != call.Stream:
-		return kindCall
+		return kindCall + serviceOf(h.rpc)
 	case w.what == whatEnd:
-		return kindStream
+		return kindStream + serviceOf(h.rpc)
 	}
-	return kindEvents
+	return kindEvents + serviceOf(h.rpc)
 }

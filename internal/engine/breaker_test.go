@@ -129,26 +129,26 @@ func TestWhatFailsAtOnceKeepsAWayClosedOnlyIfItIsAnswered(t *testing.T) {
 
 func TestTheWaysOfAnInstance(t *testing.T) {
 	b := newBench(t, "http://127.0.0.1:1").unprobed("process.tag")
-	s := parse(t, "needs: [process.tag]\nsteps: [{start: {as: p, sh: x}}, {list: {as: l}}, {signal: {as: k, to: p, name: SIGKILL}}, {send: {as: h, surface: health}}, {open: {as: c}}]")
+	s := parse(t, "needs: [process.tag]\nsteps: [{start: {as: p, sh: x}}, {list: {as: l}}, {signal: {as: k, to: p, name: SIGKILL}}, {send: {as: h, surface: health}}, {send: {as: d, rpc: filesystem.Filesystem/Stat}}, {open: {as: c}}]")
 	ways := newEnv(b.options).waysOf(instanceOf(s))
 	var got []string
 	for _, w := range ways {
 		got = append(got, w.String())
 	}
-	for _, kind := range []string{kindStream, kindEvents, kindCall, kindPlain, kindBytes} {
+	for _, kind := range []string{kindStream + processService, kindEvents + processService, kindCall + processService, kindCall + "filesystem.Filesystem", kindPlain, kindBytes} {
 		for _, over := range []string{"", " with protocol connect", " with codec json", " with HTTP 1.1", " with feature process.tag"} {
 			if !slices.Contains(got, kind+over) {
 				t.Errorf("%q is missing", kind+over)
 			}
 		}
 	}
-	if len(got) != 5*5 {
+	if len(got) != 6*5 {
 		t.Errorf("%d ways: %v", len(got), got)
 	}
 	x := new(transport.Exchange)
 	for kind, w := range map[string]waiting{
-		kindStream: {what: whatEnd, handle: &handle{x: x, rpc: call.ProcessStart}}, kindEvents: {what: "event start", handle: &handle{x: x, rpc: call.ProcessStart}},
-		kindCall: {handle: &handle{x: x, rpc: call.ProcessList}}, kindPlain: {handle: &handle{x: x}}, kindSocket: {handle: &handle{x: x, socket: true}}, kindBytes: {},
+		kindStream + processService: {what: whatEnd, handle: &handle{x: x, rpc: call.ProcessStart}}, kindEvents + processService: {what: "event start", handle: &handle{x: x, rpc: call.ProcessStart}},
+		kindCall + processService: {handle: &handle{x: x, rpc: call.ProcessList}}, kindPlain: {handle: &handle{x: x}}, kindSocket: {handle: &handle{x: x, socket: true}}, kindBytes: {},
 	} {
 		if w.kind() != kind {
 			t.Errorf("%q, want %q", w.kind(), kind)
@@ -298,7 +298,7 @@ func TestADeadWayIsLeftWhereTheOthersAreWell(t *testing.T) {
 				if ran++; len(o.Iterations) != 1 || !strings.Contains(o.Stopped, "one had waited in vain until its deadline") {
 					t.Errorf("%d iterations, stopped %q", len(o.Iterations), o.Stopped)
 				}
-			case known && (skip.Reason != bundle.SkipStalled || !strings.HasSuffix(skip.Detail, "scenarios waited in vain for the response to a unary call with HTTP h2c")),
+			case known && (skip.Reason != bundle.SkipStalled || !strings.HasSuffix(skip.Detail, "scenarios waited in vain for the response to a unary call of process.Process with HTTP h2c")),
 				!known && (skip.Reason != bundle.SkipUnanswered || !strings.HasPrefix(skip.Detail, "the probe for http.h2c gave no answer, and ")):
 				t.Errorf("known %v: skip %+v", known, skip)
 			}
@@ -405,7 +405,7 @@ func TestIterationsThatTakeLongerThanUsualOpenTheirWay(t *testing.T) {
 
 // Cleaning up after each scenario of a target that answers no kill, or no call at all, must not take its full time.
 func TestACleanUpTakesLessTimeOnceOthersWereInVain(t *testing.T) {
-	for _, kind := range []string{opCleanup, kindCall} {
+	for _, kind := range []string{opCleanup, kindCall + processService} {
 		b := newBench(t, "http://127.0.0.1:1")
 		b.options.Run.Calibration = bundle.Calibration{RTT: 1e5, Spawn: 1e6}
 		e := newEnv(b.options)

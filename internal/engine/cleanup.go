@@ -281,7 +281,7 @@ func (e *Engine) leaveNothing(ctx context.Context) {
 	if ctx.Err() != nil {
 		bound = min(bound, lastSweep)
 	}
-	if e.env.breaker.isOpen(way{kind: kindCall}) {
+	if e.env.breaker.isOpen(way{kind: kindCall + processService}) {
 		bound = min(bound, lastSweep/2) // the target does not respond
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)

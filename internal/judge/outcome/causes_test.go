@@ -269,6 +269,10 @@ func TestTheFoundationsOfTheCatalogue(t *testing.T) {
 			on("connect.compression.response", "connect.compression.declared-response", fail, bundle.SymptomViolation),
 			on("connect.compression.response", "connect.stream.end-stream-once", fail, bundle.SymptomNoEndStream),
 		}},
+		{"messages that are compressed without a word", "connect.compression.declared-response", []bundle.Verdict{
+			on("connect.stream.flushed", "connect.stream.flushed", fail, bundle.SymptomHeldBack), on("filesystem.watch.create", "filesystem.watch.start", fail, bundle.SymptomHeldBack),
+			on("stdio.end.client-closes-connect", "stdio.end.client-closes", fail, bundle.SymptomNoEnd),
+		}},
 		{"input that ends after the first write", "process.input.open", []bundle.Verdict{
 			on("process.input.echo", "process.input.delivered", fail, bundle.SymptomRefused), on("process.input.echo", "process.input.close", fail, bundle.SymptomRefused),
 			on("process.connect.client-gone", "process.connect.client-gone", fail, bundle.SymptomRefused),
