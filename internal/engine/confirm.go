@@ -20,6 +20,7 @@ const mostTries = 5
 type suspect struct {
 	slot *slot
 	of   []string
+	wait time.Duration // the deadline of an iteration
 }
 
 // suspect keeps a slot for the second pass if its observation raises suspicions. A destructive scenario is not run
@@ -34,18 +35,18 @@ func (e *Engine) suspect(ctx context.Context, s *slot) bool {
 	}
 	e.callbacks.Lock()
 	defer e.callbacks.Unlock()
-	e.suspects = append(e.suspects, &suspect{s, of})
+	e.suspects = append(e.suspects, &suspect{s, of, newInstance(e.env, s.run).deadline})
 	return true
 }
 
-// confirm runs the suspects again, one at a time with nothing beside it, the shortest first. One that shows the same
-// symptom in the same way as another that was confirmed is not run.
+// confirm runs the suspects again, one at a time with nothing beside it, first those that wait the shortest time for what does
+// not come. One that shows the same symptom in the same way as another that was confirmed is not run.
 func (e *Engine) confirm(ctx context.Context) {
 	began := time.Now()
 	cal := e.o.Run.Calibration
 	slices.SortFunc(e.suspects, func(a, b *suspect) int {
 		x, y := a.slot.run, b.slot.run
-		return cmp.Or(byFirst(x, y), cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
+		return cmp.Or(byFirst(x, y), cmp.Compare(a.wait, b.wait), cmp.Compare(estimate(x.Scenario, cal), estimate(y.Scenario, cal)), cmp.Compare(x.Scenario.ID, y.Scenario.ID), cmp.Compare(x.Axes.String(), y.Axes.String()))
 	})
 	shown := map[string]string{} // the scenario that was confirmed, by suspicion
 	for i, s := range e.suspects {
@@ -53,7 +54,7 @@ func (e *Engine) confirm(ctx context.Context) {
 		o.Confirm = &bundle.Confirmation{}
 		left := stretched(e.env.scaled(e.o.ConfirmBudget), e.stretch()) - time.Since(began)
 		if i == 0 { // at least one is tried to the end
-			left = max(left, stretched(leastPatience+max(newInstance(e.env, s.slot.run).deadline, 3*time.Duration(o.Ended.T-o.Started.T)), e.stretch()))
+			left = max(left, stretched(leastPatience+max(s.wait, 3*time.Duration(o.Ended.T-o.Started.T)), e.stretch()))
 		}
 		switch like := likeAll(s.of, shown); {
 		case ctx.Err() != nil:

@@ -75,6 +75,18 @@ func TestWhatRaisesASuspicionRunsAgainAlone(t *testing.T) {
 	}
 }
 
+// The time of the second pass is not spent by one that waits for minutes, where another shows the same in seconds.
+func TestTheSecondPassTriesTheShortestWaitFirst(t *testing.T) {
+	t.Parallel()
+	b := newSuspecting(t)
+	long, short := b.script("test.a", "x", "held"), b.script("test.b", "xx", "held")
+	long.Scenario.Deadline = parse(t, "deadline: 5m\nsteps: [{list: {as: send}}]").Deadline
+	got := b.start(long, short).Observations()
+	if c := got[0].Confirm; c == nil || c.Like != "test.b" {
+		t.Errorf("%+v, want it not tried, but like test.b", c)
+	}
+}
+
 func TestASuspicionIsNotTriedWithoutTimeOrTarget(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

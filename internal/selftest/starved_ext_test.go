@@ -16,7 +16,7 @@ import (
 // Beside so many burners the runs are, and so many of each at once: far more than a shared machine has in nightly.
 const (
 	fewBurners, manyBurners = 4, 80
-	nightlyRuns             = 4
+	nightlyRuns             = 2
 )
 
 // On a machine that is far too busy a run blames nothing that is right, and still finds what is wrong. In nightly every
