@@ -84,6 +84,7 @@ type Unsettled struct {
 	Requests int    `json:"requests"`
 	Answer   string `json:"answer"` // the first of them
 	Tries    int    `json:"tries"`
-	// Excused is set if the refusals are no answer to the call, and so break no rule.
-	Excused bool `json:"excused,omitempty"`
+	// Excused is set if the refusals are no answer to the call, and so break no rule. Its name in a bundle is that of the first
+	// reason: the target answers the same call elsewhere.
+	Excused bool `json:"elsewhere,omitempty"`
 }
