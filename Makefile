@@ -169,7 +169,7 @@ nightly-selftest: build # a seventh of the faults and variants, with every scena
 nightly-busy: # nothing right is blamed on a busy machine
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(BUSY)' ./internal/selftest
 nightly-starved: # nor on one that is far too busy, where what is wrong is still found
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(STARVED)' ./internal/selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -parallel 5 -run '$(STARVED)' ./internal/selftest
 nightly-mix: build debian # nor among builds, loads, browsers and a disk that is written
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(MIX)' ./internal/selftest
 nightly-scenarios: build # slow and destructive scenarios, and the tests of the units that take long
