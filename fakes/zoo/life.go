@@ -11,8 +11,9 @@ import (
 	"assay/internal/crash"
 )
 
-// restartPause is how long a supervisor takes to start a gateway again.
-const restartPause = 200 * time.Millisecond
+// restartPause is how long a supervisor takes to start a gateway again: longer than a busy machine takes to look whether it
+// still listens.
+const restartPause = time.Second
 
 // life is one process of a gateway that dies. At its end its listener, its connections and its commands are gone at once, and with
 // them what it knew.
