@@ -165,7 +165,8 @@ func (a *admission) unanswered(kind bundle.Refusal, before, left refusals) (excu
 	return tooMany && first.Error == nil || a.pace.Admits(first) && (tooMany || a.of(kind).Settled > 0)
 }
 
-// plain makes a call with which nothing is wrong, and reports whether the target refuses it as well.
+// plain makes a call with which nothing is wrong, at the pace of the run, and reports whether the target refuses it as well,
+// however often it is repeated.
 func (e *env) plain(ctx context.Context) (x bundle.Exchange, refused bool) {
 	rec := e.target.NewRecorder(e.clock)
 	defer rec.Finish(nil)
@@ -176,7 +177,7 @@ func (e *env) plain(ctx context.Context) (x bundle.Exchange, refused bool) {
 	if err != nil {
 		return x, false
 	}
-	x = in.once(ctx, rec, opProbe, req).Snapshot()
+	x = in.direct(ctx, rec, opProbe, req).Snapshot()
 	return x, x.Refusal() != ""
 }
 

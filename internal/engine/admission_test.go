@@ -100,14 +100,14 @@ func TestATargetThatRefusesEverythingIsAskedOnceEach(t *testing.T) {
 	b := newBench(t, gw.URL)
 	b.options.Run.Jobs = 1
 	b.options.Doubtful = func(scenarios.Instance, *bundle.Observation) bool { return true }
-	const first, after = 2, 20 // and at the end the engine looks for what it left
+	const first, after = 4, 20 // and at the end the engine looks for what it left
 	var all []scenarios.Instance
 	for n := range first + after {
 		path := strings.Repeat("x", n+1)
 		all = append(all, instanceOf(parse(t, "id: test."+path+"\nsteps: [{send: {as: send, surface: commands, path: /"+path+"}}]")))
 	}
 	b.start(all...).Observations()
-	if n, most := calls.Load(), int32(first*(mostTurns+1)+after+(first+after)+1); n > most || !b.options.Target.Pace().Lifted() {
+	if n, most := calls.Load(), int32(2*first*(mostTurns+1)+2*after+1); n > most || !b.options.Target.Pace().Lifted() {
 		t.Errorf("%d calls, want %d at most; lifted: %v", n, most, b.options.Target.Pace().Lifted())
 	}
 }

@@ -18,7 +18,7 @@ const (
 	// slowest is the longest interval between two calls.
 	slowest = time.Second / 4
 	// shut is how often work must be refused in the end, with a plain call, until no call is slowed down any more.
-	shut = 2
+	shut = 4
 	// steady is how long an interval stays before it shrinks again.
 	steady = time.Second
 )
