@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/envd/call"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -165,20 +164,20 @@ func (a *admission) unanswered(kind bundle.Refusal, before, left refusals) (excu
 	return tooMany && first.Error == nil || a.pace.Admits(first) && (tooMany || a.of(kind).Settled > 0)
 }
 
-// plain makes a call with which nothing is wrong, at the pace of the run, and reports whether the target refuses it as well,
-// however often it is repeated.
-func (e *env) plain(ctx context.Context) (x bundle.Exchange, refused bool) {
+// refusesPlain makes a request with which nothing is wrong, at the pace of the run, and reports whether the target refuses it as
+// well, however often it is repeated, and whether it has ever answered it.
+func (e *env) refusesPlain(ctx context.Context) (refused, answered bool) {
 	rec := e.target.NewRecorder(e.clock)
 	defer rec.Finish(nil)
 	ctx, cancel := context.WithTimeout(ctx, e.probeBound())
 	defer cancel()
 	in := e.housekeeper("admission")
-	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
+	req, err := in.plainRequest()
 	if err != nil {
-		return x, false
+		return false, false
 	}
-	x = in.direct(ctx, rec, opProbe, req).Snapshot()
-	return x, x.Refusal() != ""
+	x := in.direct(ctx, rec, opProbe, req).Snapshot()
+	return x.Refusal() != "", e.target.Pace().Admits(&x)
 }
 
 // settle runs an instance of a slot. If the target refused requests of it, it runs again until that no longer matters.
@@ -191,22 +190,25 @@ func (e *Engine) settle(ctx context.Context, s *slot, in *instance) *bundle.Obse
 		r := e.admission.note(o)
 		doubtful := len(r) > 0 && e.o.Doubtful != nil && e.o.Doubtful(s.instance, o)
 		switch {
-		case o.Interrupted, s.fell:
+		case s.fell, len(r) == 0 && o.Interrupted:
 			e.admission.count(before)
 			return o
-		case !doubtful:
+		case !doubtful && !o.Interrupted:
 			e.admission.answered(kind, before, r)
 			return o
 		}
 		kind, before = r.first().Refusal(), append(before, r...)
-		last := !in.retried || e.gone.Load() || e.admission.hopeless(r)
+		last := o.Interrupted || !in.retried || e.gone.Load() || e.admission.hopeless(r)
 		if last || !in.makeWay(ctx, r.first(), try, e.admission.limits()) {
-			plain, refused := e.env.plain(ctx)
-			e.admission.pace.Vain(refused)
-			all := refused && e.admission.pace.Admits(&plain)
-			o.Refused = &bundle.Unsettled{
-				Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Excused: e.admission.unanswered(kind, before, r) || all,
+			excused := e.admission.unanswered(kind, before, r)
+			if o.Interrupted || ctx.Err() != nil {
+				excused = true // it may have been answered the next time
+			} else {
+				refused, answered := e.env.refusesPlain(ctx)
+				e.admission.pace.Vain(refused)
+				excused = excused || refused && answered
 			}
+			o.Refused = &bundle.Unsettled{Requests: len(r), Answer: answerOf(r.first()), Tries: try + 1, Excused: excused}
 			return o
 		}
 		e.o.Target.Memory().Give(o.Size())

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -148,5 +150,30 @@ func TestARefusalIsExcusedUnlessItIsTheAnswer(t *testing.T) {
 				t.Errorf("refused %+v, want excused %v", o.Refused, tc.want)
 			}
 		})
+	}
+}
+
+// What is refused when the run is interrupted may have been answered the next time.
+func TestARefusalIsExcusedWhereTheRunIsInterrupted(t *testing.T) {
+	t.Parallel()
+	gw := newMiniature(t)
+	inner := gw.Config.Handler
+	ctx, cancel := context.WithCancel(t.Context())
+	gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/SendSignal") {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		defer cancel()
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	b := newBench(t, gw.URL)
+	b.options.Doubtful = func(scenarios.Instance, *bundle.Observation) bool { return true }
+	e := Start(ctx, b.options, []scenarios.Instance{instanceOf(parse(t, "steps: [{signal: {as: send, pid: 99, name: SIGTERM}}, {await: {on: send, done: true}}]"))})
+	for _, o := range e.Observations() {
+		refused := len(o.Iterations) > 0 && slices.ContainsFunc(o.Iterations[0].Exchanges, func(x bundle.Exchange) bool { return x.Refusal() != "" })
+		if refused && (o.Refused == nil || !o.Refused.Excused) {
+			t.Errorf("refused %+v, interrupted %v", o.Refused, o.Interrupted)
+		}
 	}
 }

@@ -146,13 +146,18 @@ func (e *env) alive(ctx context.Context) bool {
 	return e.housekeeper("probe").answers(ctx, rec)
 }
 
+// plainRequest returns a request with which nothing is wrong: List, or GET for a service that is no gateway.
+func (in *instance) plainRequest() (request, error) {
+	if in.target.IsService() {
+		return in.surfaceRequest(in.form(), "", "GET", "", nil), nil
+	}
+	return in.rpcRequest(in.form(), call.List{}, headerPlan{})
+}
+
 // answers reports whether one of two attempts at a call gets a response, whatever it
 // is.
 func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
-	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
-	if in.target.IsService() {
-		req, err = in.surfaceRequest(in.form(), "", "GET", "", nil), nil
-	}
+	req, err := in.plainRequest()
 	if err != nil {
 		return true
 	}

@@ -16,7 +16,7 @@ func admissionNotes(run *bundle.Run, obs []*bundle.Observation) (notes []string)
 		return nil
 	}
 	if n := excused(obs); n > 0 {
-		notes = append(notes, fmt.Sprintf("the target refused requests of %s whenever they were made (%s): they break no rule, and show none to hold",
+		notes = append(notes, fmt.Sprintf("the target refused requests of %s in every try (%s): they break no rule, and show none to hold",
 			phrase.Plural(n, "run"), phrase.Clip(strings.Join(slices.Concat(a.Limit.Answers, a.Front.Answers), ", "))))
 	}
 	if a.Limit.Settled == 0 {
