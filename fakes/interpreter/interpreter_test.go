@@ -21,8 +21,13 @@ type service struct {
 
 func serve(t *testing.T, p Policy) *service {
 	t.Helper()
+	return serveServer(t, New(Options{AfterFunc: after, Policy: p}))
+}
+
+func serveServer(t *testing.T, of *Server) *service {
+	t.Helper()
 	mux := http.NewServeMux()
-	for pattern, h := range New(Options{AfterFunc: after, Policy: p}).Routes() {
+	for pattern, h := range of.Routes() {
 		mux.Handle(pattern, h)
 	}
 	s := &service{httptest.NewServer(mux), t}
@@ -127,7 +132,7 @@ func TestWhatCodeAnswers(t *testing.T) {
 		"the environment":                {`print(env("HOME"), __import__("os").environ["E2B_SANDBOX"], __import__("os").getenv("NO", "-"))`, `stdout "/home/user true -\n"`},
 		"an operator with an assignment": {"d = {'a': [1], 'b': 2, 'c': 'x'}\nd['a'] += [2]; d['b'] *= 3; d['c'] += 'y'; x = 1; x += 1; l = [1]; l[-1] += 1\nprint(d, x, l)", `stdout "{\"a\": [1, 2], \"b\": 6, \"c\": \"xy\"} 2 [2]\n"`},
 		"an element that is changed":     {"d = {'a': [1]}\ne = d['a']\nd['a'] += [2]\nprint(e)", `stdout "[1, 2]\n"`},
-		"guarded methods":                {`print("-".join(["a", "b"]), "aXa".replace("X", "-"), "{}!".format(1), "a b".split(), getattr("a", "upper")())`, `stdout "a-b a-a 1! [\"a\", \"b\"] A\n"`},
+		"methods":                        {`print("-".join(["a", "b"]), "aXa".replace("X", "-"), "{}!".format(1), "a b".split(), getattr("a", "upper")())`, `stdout "a-b a-a 1! [\"a\", \"b\"] A\n"`},
 		"arguments in lists":             {"def f(*a, **k): return [a, k]\nprint(f(*[1, 2], **{'b': 3}), [x * 2 for x in [1, 2, 3][1:]], (lambda x: x + 1)(1))", `stdout "[(1, 2), {\"b\": 3}] [4, 6] 2\n"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,14 +13,15 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// maxSteps limits the instructions of a run: about a second. The hash of a tuple takes 85 bytes of Go stack for
-// each level, and the stack of a goroutine may have 1 GB: a run makes less than three million levels.
-const maxSteps = 20_000_000
+// maxSteps limits the instructions of a run: about a quarter of a second. A nested value takes Go stack for each of its levels when it is
+// hashed or printed, and the stack of a goroutine may have 1 GB: a run makes less than a million levels.
+const maxSteps = 5_000_000
 
-// job is the code of one run, and the environment that it adds to that of its context.
+// job is the code of one run, the environment that it adds to that of its context, and the largest heap.
 type job struct {
 	code string
 	env  map[string]string
+	heap uint64
 }
 
 // state is what the runs of a context leave behind. One run at a time uses it.
@@ -70,7 +71,6 @@ type run struct {
 	ctx    context.Context
 	out    *lines
 	result starlark.Value // of the last expression
-	memory int64          // bytes that values may still take
 }
 
 // runKey is the key of the run among the locals of its thread.
@@ -88,15 +88,13 @@ func (s *state) run(ctx context.Context, j job, out *lines, keepsEnv bool) {
 	if restore := s.setEnv(j.env); !keepsEnv {
 		defer restore()
 	}
-	r := &run{ctx: ctx, out: out, memory: maxMemory}
+	r := &run{ctx: ctx, out: out}
 	thread := &starlark.Thread{Name: fmt.Sprintf("cell %d", s.count)}
 	thread.SetLocal(runKey, r)
 	thread.SetMaxExecutionSteps(maxSteps)
 	defer context.AfterFunc(ctx, func() { thread.Cancel("interrupted") })()
+	defer watchHeap(thread, j.heap)()
 	err := r.exec(thread, s, j.code)
-	if s.forgetIfLarge() && err == nil {
-		err = errHeld
-	}
 	if err == nil && r.result != nil && r.result != starlark.None {
 		err = r.sendResult(r.result, Line{Type: TypeResult, Formats: &Formats{}, Main: true})
 	}
@@ -120,18 +118,16 @@ func (r *run) exec(thread *starlark.Thread, s *state, code string) (err error) {
 	if err != nil {
 		return err
 	}
-	guardFile(file)
 	if n := len(file.Stmts) - 1; n >= 0 {
 		if last, ok := file.Stmts[n].(*syntax.ExprStmt); ok {
 			at := syntax.Start(last)
-			last.X = callOf(at, fnResult, last.X)
+			last.X = &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: fnResult}, Lparen: at, Args: []syntax.Expr{last.X}, Rparen: at}
 		}
 	}
 	return starlark.ExecREPLChunk(file, thread, s.globals)
 }
 
-// fnResult is the function that takes the value of the last expression. Like the names of the
-// guards, no code can spell it.
+// fnResult is the function that takes the value of the last expression. No code can spell its name.
 const fnResult = "="
 
 // takeResult notes the value of the last expression.
@@ -152,9 +148,6 @@ func (r *run) sendOutput(kind, text string) error {
 func (r *run) sendResult(v starlark.Value, l Line) error {
 	text, isText := starlark.AsString(v)
 	if !isText {
-		if err := r.printable(v); err != nil {
-			return err
-		}
 		text = v.String()
 	}
 	l.Text = &text
@@ -205,6 +198,9 @@ func failureOf(err, cause error) *Failure {
 // first that occurs counts.
 var errorNames = []struct{ part, name string }{
 	{"fail: ", "Exception"},
+	{errMemory, "MemoryError"},
+	{"excessive ", "MemoryError"},
+	{"too large", "MemoryError"},
 	{"by zero", "ZeroDivisionError"},
 	{"not in dict", "KeyError"},
 	{"out of range", "IndexError"},
@@ -227,7 +223,7 @@ func nameOf(err error) string {
 	var parse syntax.Error
 	var names resolve.ErrorList
 	switch {
-	case errors.Is(err, errMemory), errors.Is(err, errHeld), errors.Is(err, errOutput):
+	case errors.Is(err, errOutput):
 		return "MemoryError"
 	case errors.As(err, &parse), errors.As(err, &names) && !strings.Contains(err.Error(), "undefined: "):
 		return "SyntaxError"

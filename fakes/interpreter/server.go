@@ -36,11 +36,12 @@ type Server struct {
 	options Options
 	kernels kernels
 	shared  shared
+	maxHeap uint64
 }
 
 // New creates a server with the default context.
 func New(o Options) *Server {
-	s := &Server{options: o, kernels: kernels{byID: map[string]*kernel{}, defaults: map[string]*kernel{}}}
+	s := &Server{options: o, kernels: kernels{byID: map[string]*kernel{}, defaults: map[string]*kernel{}}, maxHeap: maxHeap}
 	_, _ = s.kernels.byDefault(languages["python"]) // there is room for one
 	return s
 }
@@ -79,7 +80,7 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	if body == nil {
 		return
 	}
-	job := job{code: body.required("code"), env: body.texts("env_vars")}
+	job := job{code: body.required("code"), env: body.texts("env_vars"), heap: s.maxHeap}
 	id, language := body.text("context_id"), body.text("language")
 	if body.refuses(w) {
 		return
