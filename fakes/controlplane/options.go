@@ -18,8 +18,8 @@ const (
 	defaultMaxTimeout   = 24 * time.Hour
 )
 
-// maxMemory is what the virtual processes and files of all sandboxes may have together, by estimate.
-const maxMemory = 512 << 20
+// maxSpace is what the virtual files of all sandboxes may have together, in bytes.
+const maxSpace = 512 << 20
 
 // defaultTemplates are the templates that the SDKs ask for.
 func defaultTemplates() []string { return []string{"base", "code-interpreter-v1"} }
@@ -77,8 +77,8 @@ func (o *Options) complete() error {
 		return errors.New("the limits of sandboxes are negative")
 	}
 	g := &o.Gateway
-	if g.Memory == nil {
-		g.Memory = virtual.NewMemory(maxMemory)
+	if g.Space == nil {
+		g.Space = virtual.NewSpace(maxSpace)
 	}
 	if g.Processes == gateway.ProcessesOS && o.APIKey == "" && !g.InsecureLocal {
 		return errors.New("processes os need an API key: without one, every client could run anything on this machine")

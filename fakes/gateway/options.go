@@ -79,9 +79,8 @@ type Options struct {
 	// FirstPID is the first pid of virtual processes; 0 means the default of package
 	// virtual.
 	FirstPID uint32
-	// Memory limits the memory of the virtual processes and files of several gateways together; nil is
-	// no limit besides that of each gateway.
-	Memory *virtual.Memory
+	// Space limits the virtual files of several gateways together; nil is no limit besides that of each gateway.
+	Space *virtual.Space
 	// CompressFrom is the minimum size in bytes of a response message that is
 	// compressed.
 	CompressFrom int

@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"errors"
+	"regexp"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -56,11 +57,6 @@ func (sh *shell) binaryTest(t *tester, x *syntax.BinaryTest) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := sh.hold([]string{s})
-	if err != nil {
-		return false, err
-	}
-	defer sh.memory().give(n)
 	switch op := x.Op.String(); op {
 	case "=", "==", "!=":
 		ok, err := sh.match(right, s)
@@ -70,7 +66,8 @@ func (sh *shell) binaryTest(t *tester, x *syntax.BinaryTest) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return sh.matchRegexp(text, s)
+		rx, err := regexp.Compile(text)
+		return err == nil && rx.MatchString(s), err
 	default:
 		y, err := sh.literal(right)
 		return err == nil && t.binary(s, op, y), err
@@ -88,7 +85,6 @@ func (sh *shell) arithmetic(x syntax.ArithmExpr) (status int) {
 }
 
 func (sh *shell) evaluate(x syntax.ArithmExpr) (n int, err error) {
-	defer sh.settle(sh.spent)
 	defer guard(&err)
 	if x == nil {
 		return 0, nil

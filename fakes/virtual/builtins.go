@@ -255,11 +255,7 @@ func exportBuiltin(sh *shell, args []string) int {
 			}
 		}
 		v := sh.vars[name]
-		size := v.size(name)
 		mark(&v)
-		if err := sh.keep(v.size(name) - size); err != nil {
-			return sh.fatal(args[0], "%s: %v", name, err)
-		}
 		sh.store(name, v)
 	}
 	return 0
@@ -291,12 +287,10 @@ func unsetBuiltin(sh *shell, args []string) int {
 		case name == "-v":
 			funcs = false
 		case funcs:
-			_ = sh.keep(-treeMemory(sh.funcs[name]))
 			delete(sh.funcs, name)
 		case sh.vars[name].readonly:
 			return sh.fatal("unset", "%s: is read only", name)
 		default:
-			_ = sh.keep(-sh.vars[name].size(name))
 			sh.drop(name)
 		}
 	}
@@ -321,11 +315,7 @@ func localBuiltin(sh *shell, args []string) int {
 				sh.locals[n-1] = make(map[string]variable)
 			}
 			if _, ok := sh.locals[n-1][name]; !ok {
-				v, err := sh.save(name)
-				if err != nil {
-					return sh.assignError(name, err)
-				}
-				sh.locals[n-1][name] = v
+				sh.locals[n-1][name] = sh.vars[name]
 			}
 		}
 		if given {

@@ -57,11 +57,7 @@ func setBuiltin(sh *shell, args []string) int {
 
 // setParams sets $1 and the following.
 func (sh *shell) setParams(list []string) int {
-	n := sizeOf(list)
-	if err := sh.keep(n - sh.ownParams); err != nil {
-		return sh.expansionError(err)
-	}
-	sh.params, sh.ownParams = list, n
+	sh.params = list
 	return 0
 }
 

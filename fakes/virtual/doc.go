@@ -18,18 +18,17 @@
 // and tty support it. A shell on it prompts, controls jobs and survives ^C. Package osproc runs the same Specs as real processes, and a table of scripts
 // compares the two.
 //
-// A command, with all processes that it starts, has limits: 128 MB of memory by estimate, 256 processes, about an hour of one core. A shell out of memory
-// prints "Out of space" and exits with 2. All commands together have 512 MB, all files 128 MB.
+// A command has at most 256 processes, and a value of a shell 32 MiB; all files of a system have 128 MB. While the heap of this process is larger than 2 GiB,
+// nothing starts, and no command goes on. A shell out of memory prints "Out of space" and exits with 2.
 //
 // Known differences from a Linux terminal: processes never stop, so ^Z does nothing, and a background job that reads the terminal waits forever; ^C does
 // not discard pending output; the terminal, not bash, edits lines.
 //
-// Known differences from dash: printf also supports \xHH; empty fields between non-blank characters of IFS are lost; text of syntax errors; no fg, bg,
-// aliases, getopts or times; a script with more than one plain command must be valid UTF-8 (its data need not be); stop signals such as SIGSTOP are
-// ignored; access bits other than the executable one have no effect.
+// Known differences from dash: ${x%pattern} with a quoted * or a newline in the pattern; printf also supports \xHH; empty fields between non-blank
+// characters of IFS are lost; text of syntax errors; no fg, bg, aliases, getopts or times; a script with more than one plain command must be valid UTF-8
+// (its data need not be); stop signals such as SIGSTOP are ignored; access bits other than the executable one have no effect.
 //
-// A word of which more than 64 KiB come from expansions is not expanded to file names; IFS has at most 64 characters; "${@#pattern}" is one field; a shell
-// that becomes itself by exec does so at most 400 times.
+// A shell that becomes itself by exec does so at most 400 times.
 //
 // As bash it also supports [[ ]], (( )), for ((;;)), brace expansion, $'…', <<<, &> and pipefail, but no arrays.
 package virtual

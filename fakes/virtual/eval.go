@@ -23,21 +23,14 @@ func (sh *shell) stmt(st *syntax.Stmt, tail bool) int {
 	if sh.stopped() || sh.opts.noexec {
 		return sh.last
 	}
-	if !sh.p.step(maxSteps) {
-		sh.errorf("%v", errCPU)
-		return sh.exit(2)
+	if !sh.p.step() {
+		return sh.expansionError(errNoMemory)
 	}
 	if sh.depth++; sh.depth > maxDepth {
 		sh.errorf("Maximum nesting of commands reached")
 		return sh.exit(2)
 	}
 	defer func() { sh.depth-- }()
-	if sh.depth > fewLevels {
-		if !sh.memory().take(levelMemory) {
-			return sh.expansionError(errNoMemory)
-		}
-		defer sh.memory().give(levelMemory)
-	}
 	if st.Cmd != nil {
 		sh.line = st.Cmd.Pos().Line()
 	}
@@ -160,17 +153,12 @@ func (sh *shell) binary(cmd *syntax.BinaryCmd, tail bool) int {
 // inSubshell runs ( … ). With tail and without traps it uses this process, like dash.
 func (sh *shell) inSubshell(list []*syntax.Stmt, tail bool) int {
 	if tail && len(sh.traps) == 0 {
-		n := sh.copied()
-		if !sh.memory().take(n) {
-			return sh.forkError(errCannotFork)
-		}
-		defer sh.memory().give(n)
 		sub := sh.subshell(sh.p)
 		sub.stmts(list, true)
 		sh.p.exit(sub.finish())
 		return sh.last
 	}
-	child, err := sh.fork()
+	child, err := sh.p.fork()
 	if err != nil {
 		return sh.forkError(err)
 	}
@@ -288,11 +276,6 @@ func (sh *shell) forWords(loop *syntax.WordIter, do []*syntax.Stmt) int {
 			return sh.expansionError(err)
 		}
 	}
-	n, err := sh.hold(items) // also the parameters, which set may replace meanwhile
-	if err != nil {
-		return sh.expansionError(err)
-	}
-	defer sh.memory().give(n)
 	status := 0
 	for _, item := range items {
 		if err := sh.assign(loop.Name.Value, item); err != nil {
@@ -329,11 +312,6 @@ func (sh *shell) caseClause(cmd *syntax.CaseClause, tail bool) int {
 	if err != nil {
 		return sh.expansionError(err)
 	}
-	n, err := sh.hold([]string{word})
-	if err != nil {
-		return sh.expansionError(err)
-	}
-	defer sh.memory().give(n)
 	through := false
 	for i, item := range cmd.Items {
 		ok := through
@@ -368,10 +346,6 @@ func (sh *shell) declare(cmd *syntax.FuncDecl) int {
 	if sh.funcs == nil {
 		sh.funcs = make(map[string]*syntax.Stmt)
 	}
-	old := sh.funcs[cmd.Name.Value]
-	if err := sh.keep(treeMemory(cmd.Body) - treeMemory(old)); err != nil {
-		return sh.expansionError(err)
-	}
 	sh.funcs[cmd.Name.Value] = cmd.Body
 	return 0
 }
@@ -379,19 +353,12 @@ func (sh *shell) declare(cmd *syntax.FuncDecl) int {
 // declaration runs export, readonly, local and similar, whose assignments are not split into fields.
 func (sh *shell) declaration(cmd *syntax.DeclClause) int {
 	args := []string{cmd.Variant.Value}
-	held := 0
-	defer func() { sh.memory().give(held) }()
 	for _, as := range cmd.Args {
 		if as.Name == nil {
 			fields, err := sh.fields([]*syntax.Word{as.Value})
 			if err != nil {
 				return sh.expansionError(err)
 			}
-			n, err := sh.hold(fields)
-			if err != nil {
-				return sh.expansionError(err)
-			}
-			held += n
 			args = append(args, fields...)
 			continue
 		}
@@ -403,11 +370,6 @@ func (sh *shell) declaration(cmd *syntax.DeclClause) int {
 			}
 			arg += "=" + value
 		}
-		n, err := sh.hold([]string{arg})
-		if err != nil {
-			return sh.expansionError(err)
-		}
-		held += n
 		args = append(args, arg)
 	}
 	b := findBuiltin(args[0])

@@ -16,16 +16,14 @@ import (
 func (sh *shell) config() *expand.Config {
 	if sh.cfg == nil {
 		sh.cfg = &expand.Config{
-			Env:       shellEnv{sh},
-			CmdSubst:  sh.commandSubst,
-			ProcSubst: sh.operate,
+			Env:      shellEnv{sh},
+			CmdSubst: sh.commandSubst,
 		}
 	}
 	sh.cfg.NoUnset = sh.opts.nounset
 	sh.cfg.ReadDir2 = nil
 	if !sh.opts.noglob {
 		sh.cfg.ReadDir2 = func(dir string) ([]fs.DirEntry, error) {
-			sh.spend(len(dir) + sh.p.sys.fs.listMemory(absPath(sh.dir, dir)))
 			return sh.p.sys.fs.readDir(absPath(sh.dir, dir))
 		}
 	}
@@ -36,8 +34,6 @@ func (sh *shell) config() *expand.Config {
 func guard(err *error) {
 	switch r := recover(); r {
 	case nil:
-	case errNoMemory:
-		*err = errNoMemory
 	default:
 		*err = fmt.Errorf("bad substitution: %v", r)
 	}
@@ -48,35 +44,23 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
-	defer sh.settle(sh.spent)
 	defer guard(&err)
-	defer func() { sh.splits = false }()
-	list = make([]string, 0, len(words))
+	list, size := make([]string, 0, len(words)), 0
 	for _, w := range words {
 		if text, ok := plainLiteral(w); ok {
 			list = append(list, text)
 			continue
 		}
-		cfg := sh.config()
-		sh.splits, sh.dynamic = true, 0
-		for _, part := range w.Parts {
-			if lit, ok := part.(*syntax.Lit); ok && len(lit.Value) >= smallText {
-				sh.glob(lit.Value)
-			}
-		}
-		sh.splits = splits(w)
-		for field, err := range expand.FieldsSeq(cfg, w) {
+		for field, err := range expand.FieldsSeq(sh.config(), w) {
 			if err != nil {
 				return nil, err
 			}
 			if sh.p.dead.Load() {
 				return nil, errDead
 			}
-			if list = append(list, field); len(list)%stepsPerTurn == 0 {
-				sh.spend(stepsPerTurn * fieldMemory)
-			}
-			if len(field) >= smallText {
-				sh.spend(len(field))
+			list = append(list, field)
+			if size += fieldSize + len(field); size > maxValue {
+				return nil, errNoMemory
 			}
 		}
 	}
@@ -89,7 +73,7 @@ func plainLiteral(w *syntax.Word) (text string, ok bool) {
 		return "", false
 	}
 	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || len(lit.Value) >= smallText {
+	if !ok {
 		return "", false
 	}
 	for i := range len(lit.Value) {
@@ -100,20 +84,8 @@ func plainLiteral(w *syntax.Word) (text string, ok bool) {
 	return lit.Value, true
 }
 
-// splits reports whether a part of a word becomes fields.
-func splits(w *syntax.Word) bool {
-	for _, part := range w.Parts {
-		switch part.(type) {
-		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ProcSubst:
-			return true
-		}
-	}
-	return false
-}
-
 // literal expands a word to exactly one string.
 func (sh *shell) literal(w *syntax.Word) (s string, err error) {
-	defer sh.settle(sh.spent)
 	defer guard(&err)
 	return expand.Literal(sh.config(), w)
 }
@@ -123,7 +95,6 @@ func (sh *shell) hereText(rd *syntax.Redirect) (text string, err error) {
 	if rd.Hdoc == nil {
 		return "", nil
 	}
-	defer sh.settle(sh.spent)
 	defer guard(&err)
 	if lit := rd.Hdoc.Lit(); lit != "" && quotedDelimiter(rd.Word) {
 		text = lit
@@ -131,7 +102,6 @@ func (sh *shell) hereText(rd *syntax.Redirect) (text string, err error) {
 		return "", err
 	}
 	if rd.Op == syntax.DashHdoc {
-		sh.spend(len(text))
 		var b strings.Builder
 		b.Grow(len(text))
 		for line := range strings.Lines(text) {
@@ -166,13 +136,12 @@ func (sh *shell) expansionError(err error) int {
 
 // commandSubst runs $(…): a subshell on this goroutine whose output is collected until its last holder closes it.
 func (sh *shell) commandSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	child, err := sh.fork()
+	child, err := sh.p.fork()
 	if err != nil {
 		return err
 	}
 	defer child.leave()
-	got := &capture{reader: sh.p.done, memory: sh.memory(), closed: make(chan struct{})}
-	defer got.release()
+	got := &capture{reader: sh.p.done, closed: make(chan struct{})}
 	child.set(1, newFile(got))
 	sub := sh.subshell(child)
 	if sub.fileShortcut(cs) {
@@ -191,7 +160,6 @@ func (sh *shell) commandSubst(w io.Writer, cs *syntax.CmdSubst) error {
 	if err != nil {
 		return err
 	}
-	sh.use(string(text))
 	_, err = w.Write(text)
 	return err
 }

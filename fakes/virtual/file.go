@@ -111,21 +111,9 @@ func (zero) read(s stop, limit, _ int) ([]byte, error) {
 // document is a here-document.
 type document struct {
 	null
-	memory *budget
-	size   int // counted until it closes
-	mu     sync.Mutex
-	text   []byte
+	mu   sync.Mutex
+	text []byte
 }
-
-// newDocument returns a here-document, unless its text takes too much memory.
-func newDocument(m *budget, text string) (*file, error) {
-	if !m.take(len(text)) {
-		return nil, errNoMemory
-	}
-	return newFile(&document{memory: m, size: len(text), text: []byte(text)}), nil
-}
-
-func (d *document) close() { d.memory.give(d.size) }
 
 func (d *document) read(_ stop, limit, delim int) ([]byte, error) {
 	d.mu.Lock()
@@ -142,10 +130,9 @@ func (d *document) read(_ stop, limit, delim int) ([]byte, error) {
 type capture struct {
 	null
 	reader <-chan struct{} // closed when the reading shell has ended
-	memory *budget
 	mu     sync.Mutex
 	text   []byte
-	over   bool // the output takes too much memory, or nobody wants it any more
+	over   bool // the output is too long
 	closed chan struct{}
 }
 
@@ -159,8 +146,7 @@ func (c *capture) write(s stop, b []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over || !c.memory.take(2*len(b)) { // append doubles
-		c.over = true
+	if c.over = c.over || len(c.text)+len(b) > maxValue; c.over {
 		return syscall.EPIPE
 	}
 	c.text = append(c.text, b...)
@@ -175,14 +161,6 @@ func (c *capture) whole() ([]byte, error) {
 		return nil, errNoMemory
 	}
 	return c.text, nil
-}
-
-// release gives the memory back.
-func (c *capture) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.memory.give(2 * len(c.text))
-	c.text, c.over = nil, true
 }
 
 func (c *capture) close() { close(c.closed) }

@@ -47,9 +47,9 @@ const superuser = "root"
 // accounts are the users and their homes.
 var accounts = map[string]string{superuser: "/root", "user": "/home/user"} //nolint:gochecknoglobals // read only
 
-// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin. Its files also count in memory.
-func newFileSystem(programs []string, memory *budget) *fileSystem {
-	f := &fileSystem{root: newDir(superuser), watchers: make(map[*node][]*watcher), space: budget{limit: maxFiles, parent: memory}}
+// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin. Its files also count in shared.
+func newFileSystem(programs []string, shared *budget) *fileSystem {
+	f := &fileSystem{root: newDir(superuser), watchers: make(map[*node][]*watcher), space: budget{limit: maxFiles, parent: shared}}
 	f.root.links = 1
 	for _, dir := range []string{
 		"/home/user", "/root", "/sbin", "/tmp", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/var/tmp",
@@ -109,7 +109,7 @@ func (f *fileSystem) info(name string, end ending) (fs.FileInfo, error) {
 	return at.node.info(path.Base(name)), nil
 }
 
-// fileMemory is what an entry counts without its name and content: more than its memory, so that a list of a full directory fits a command too.
+// fileMemory is what an entry counts without its name and content.
 const fileMemory = 2 << 10
 
 // pairMemory is what a pair of metadata counts without its text.
@@ -124,17 +124,6 @@ func pairsSize(pairs map[string]string) int {
 		sum += pairMemory + len(k) + len(v)
 	}
 	return sum
-}
-
-// listMemory estimates the memory of a list of a directory.
-func (f *fileSystem) listMemory(name string) int {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	at, err := f.existing(name, follow)
-	if err != nil {
-		return 0
-	}
-	return len(at.node.entries) * fileMemory / 4
 }
 
 // take reserves space, fits reports whether there is so much, and give gives it back, or counts more without a check where n is negative. The caller

@@ -172,7 +172,6 @@ func (sh *shell) expandPrompt(text string) (expanded string) {
 			expanded = text
 		}
 	}()
-	defer sh.settle(sh.spent)
 	defer guard(&err)
 	word, err := newParser(sh.bash).Document(strings.NewReader(text))
 	if err != nil {

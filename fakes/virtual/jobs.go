@@ -119,7 +119,7 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 	}
 	var in *file
 	for i := range parts {
-		p, err := sh.fork()
+		p, err := sh.p.fork()
 		if err != nil {
 			in.close()
 			return giveUp(err)
@@ -134,7 +134,7 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 			sh.detach(p)
 		}
 		if i < len(parts)-1 {
-			r, w := newPipe(sh.memory())
+			r, w := newPipe()
 			p.set(1, w)
 			in = r
 		}

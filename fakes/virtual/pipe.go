@@ -14,8 +14,6 @@ const keepBuffer = 4 << 10
 
 // pipe is a pipe in memory. The zero value is ready to use.
 type pipe struct {
-	memory      *budget // nil for stdin, which the client pays for
-	counted     int     // in memory
 	mu          sync.Mutex
 	buf         []byte
 	off         int // buf[off:] is unread
@@ -56,7 +54,6 @@ func (p *pipe) write(s stop, b []byte) error {
 			n := min(room, len(b))
 			p.compact(n)
 			p.buf = append(p.buf, b[:n]...)
-			p.count()
 			b = b[n:]
 			p.notify()
 		}
@@ -70,12 +67,6 @@ func (p *pipe) write(s stop, b []byte) error {
 			return err
 		}
 	}
-}
-
-// count counts the buffer. A pipe is never refused memory; what follows is.
-func (p *pipe) count() {
-	p.memory.give(p.counted - cap(p.buf))
-	p.counted = cap(p.buf)
 }
 
 // compact makes room for n more bytes without growing the buffer needlessly.
@@ -97,7 +88,6 @@ func (p *pipe) read(s stop, limit, delim int) ([]byte, error) {
 				p.buf = p.buf[:0]
 				if cap(p.buf) > keepBuffer && p.writeClosed {
 					p.buf = nil
-					p.count()
 				}
 			}
 			p.notify()
@@ -110,7 +100,6 @@ func (p *pipe) read(s stop, limit, delim int) ([]byte, error) {
 		}
 		if cap(p.buf) > keepBuffer {
 			p.buf = nil // about to be idle
-			p.count()
 		}
 		changed := p.waiter()
 		p.mu.Unlock()
@@ -125,7 +114,6 @@ func (p *pipe) closeRead() {
 	defer p.mu.Unlock()
 	p.readClosed = true
 	p.buf, p.off = nil, 0
-	p.count()
 	p.notify()
 }
 
@@ -149,7 +137,7 @@ func (w pipeWriter) read(stop, int, int) ([]byte, error) { return nil, syscall.E
 func (w pipeWriter) write(s stop, b []byte) error        { return w.p.write(s, b) }
 func (w pipeWriter) close()                              { w.p.closeWrite() }
 
-func newPipe(m *budget) (r, w *file) {
-	p := &pipe{memory: m}
+func newPipe() (r, w *file) {
+	p := &pipe{}
 	return newFile(pipeReader{p}), newFile(pipeWriter{p})
 }

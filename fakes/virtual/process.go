@@ -46,7 +46,6 @@ type tree struct {
 	live   atomic.Int32 // processes that run
 	forked atomic.Int32 // children whose goroutine has not left them, dead or not
 	steps  atomic.Int64
-	memory *budget
 	user   string // who owns the files that they create
 }
 
@@ -55,16 +54,15 @@ type tree struct {
 // The end of a process does not wait for its goroutine: end marks the process, closes its descriptors and removes it from the table at once; every
 // blocking call of the goroutine watches done and returns.
 type Process struct {
-	sys    *System
-	pid    uint32
-	ppid   uint32
-	depth  int
-	memory int // counted by fork
-	tree   *tree
-	out    *output   // only for a process of Start
-	stdin  *pipe     // only for a process of Start with Spec.Stdin
-	tty    *terminal // the controlling terminal of its session, nil without one
-	done   chan struct{}
+	sys   *System
+	pid   uint32
+	ppid  uint32
+	depth int
+	tree  *tree
+	out   *output   // only for a process of Start
+	stdin *pipe     // only for a process of Start with Spec.Stdin
+	tty   *terminal // the controlling terminal of its session, nil without one
+	done  chan struct{}
 
 	dead    atomic.Bool
 	pgid    atomic.Uint32 // process group
@@ -225,13 +223,13 @@ func (p *Process) endLocked(st Status) {
 }
 
 // fork creates a child that inherits the descriptors below 10 and the ignored signals, but no traps. It returns errDead if p has ended and cannot be a
-// parent. copied is the memory that the child has of its parent's. The goroutine that runs the child leaves it.
-func (p *Process) fork(copied int) (*Process, error) {
+// parent. The goroutine that runs the child leaves it.
+func (p *Process) fork() (*Process, error) {
 	if p.depth >= maxNesting || p.sys.killing.Load() > 0 {
 		return nil, errCannotFork
 	}
-	c := &Process{sys: p.sys, ppid: p.pid, depth: p.depth + 1, tree: p.tree, tty: p.tty, done: make(chan struct{}), memory: processMemory + copied}
-	if p.tree.forked.Add(1) >= maxTree || !p.tree.memory.take(c.memory) {
+	c := &Process{sys: p.sys, ppid: p.pid, depth: p.depth + 1, tree: p.tree, tty: p.tty, done: make(chan struct{})}
+	if p.tree.forked.Add(1) >= maxTree {
 		p.tree.forked.Add(-1)
 		return nil, errCannotFork
 	}
@@ -252,11 +250,8 @@ func (p *Process) fork(copied int) (*Process, error) {
 	return c, nil
 }
 
-// leave gives back the memory of a child that its goroutine has left.
-func (p *Process) leave() {
-	p.tree.forked.Add(-1)
-	p.tree.memory.give(p.memory)
-}
+// leave notes that the goroutine of a child has left it.
+func (p *Process) leave() { p.tree.forked.Add(-1) }
 
 // get returns the file of a descriptor, held until the caller closes it, or nil.
 func (p *Process) get(fd int) *file {
@@ -348,8 +343,8 @@ func (p *Process) write(fd int, b []byte) error {
 	if p.dead.Load() {
 		return errDead
 	}
-	if err := p.pay(1); err != nil {
-		return err
+	if !p.goOn() {
+		return errDead
 	}
 	if len(b) > flushAt/8 {
 		runtime.Gosched() // it takes its receiver as long as many small ones

@@ -41,11 +41,8 @@ func readBuiltin(sh *shell, args []string) int {
 			return sh.usage("read", "%s: bad variable name", name)
 		}
 	}
-	defer sh.settle(sh.spent)
-	values, complete, err := sh.readValues(len(args), raw)
-	if err != nil {
-		return sh.expansionError(err)
-	}
+	line, complete := sh.readLine(raw)
+	values := sh.readFields(line, len(args), raw)
 	for i, name := range args {
 		value := ""
 		if i < len(values) {
@@ -56,16 +53,6 @@ func readBuiltin(sh *shell, args []string) int {
 		}
 	}
 	return truth(complete)
-}
-
-// readMemory is the memory for each byte of a line that read splits.
-const readMemory = 24
-
-// readValues reads and splits a line.
-func (sh *shell) readValues(n int, raw bool) (values []string, complete bool, err error) {
-	defer guard(&err)
-	line, complete := sh.readLine(raw)
-	return sh.readFields(line, n, raw), complete, nil
 }
 
 // readFields splits a line by IFS. The library splits only text, so a line that is not UTF-8 is passed with one character per byte.
@@ -99,8 +86,9 @@ func (sh *shell) readLine(raw bool) (line string, complete bool) {
 		if err != nil {
 			return b.String(), false
 		}
-		if b.Write(got); b.Len() > smallText {
-			sh.spend(readMemory * len(got))
+		b.Write(got)
+		if b.Len() > maxValue {
+			return b.String(), false // a variable does not take it
 		}
 		if got[len(got)-1] != '\n' {
 			continue

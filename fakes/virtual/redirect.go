@@ -94,7 +94,7 @@ func (sh *shell) openRedirect(p *Process, rd *syntax.Redirect) (*file, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newDocument(sh.memory(), text)
+		return newFile(&document{text: []byte(text)}), nil
 	}
 	word, err := sh.literal(rd.Word)
 	if err != nil {
@@ -102,7 +102,7 @@ func (sh *shell) openRedirect(p *Process, rd *syntax.Redirect) (*file, error) {
 	}
 	switch rd.Op {
 	case syntax.WordHdoc:
-		return newDocument(sh.memory(), word+"\n")
+		return newFile(&document{text: []byte(word + "\n")}), nil
 	case syntax.DplIn, syntax.DplOut:
 		return duplicate(p, word)
 	case syntax.RdrIn:

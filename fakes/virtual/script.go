@@ -60,9 +60,6 @@ func split(text string, bash bool) (lines [][]*syntax.Stmt, line []*syntax.Stmt,
 		if !bash {
 			protectBraces(stmt, text)
 		}
-		if strings.Contains(text, "${") {
-			takeOver(stmt)
-		}
 	}
 	return lines, line, nil
 }
@@ -206,9 +203,7 @@ func continues(text string) bool {
 
 // syntaxError reports a syntax error and ends the shell, unless it is interactive.
 func (sh *shell) syntaxError(err error) {
-	if errors.Is(err, errNoMemory) {
-		sh.errorf("%v", err)
-	} else if pe, ok := errors.AsType[syntax.ParseError](err); ok {
+	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
 		sh.line = pe.Pos.Line()
 		sh.errorf("Syntax error: %s", pe.Text)
 	} else {

@@ -7,10 +7,8 @@ import (
 )
 
 // scripts holds the parsed scripts that run now. Shells that run the same text share one: nothing changes the statements after they are
-// parsed. Its memory counts once for the system, and for each command as if it had a copy.
+// parsed.
 type scripts struct {
-	memory *budget // of the system
-
 	mu      sync.Mutex
 	running map[scriptKey]*parsed
 }
@@ -23,7 +21,6 @@ type scriptKey struct {
 
 // parsed is a script that at least one shell runs.
 type parsed struct {
-	size   int // counted
 	shells int // guarded by scripts.mu
 
 	once  sync.Once
@@ -38,23 +35,13 @@ type loaded struct {
 	key scriptKey
 }
 
-// load parses a script, or shares what another shell has parsed, and counts its memory. The caller releases it when it has run.
+// load parses a script, or shares what another shell has parsed. The caller releases it when it has run.
 func (sh *shell) load(text string) loaded {
-	n := scriptMemory(text)
-	own := sh.memory()
-	if !own.takeOwn(n) {
-		return loaded{parsed: &parsed{err: errNoMemory}}
-	}
 	all, key := &sh.p.sys.scripts, scriptKey{sh.bash, text}
 	all.mu.Lock()
 	p := all.running[key]
 	if p == nil {
-		if !all.memory.take(n) {
-			all.mu.Unlock()
-			own.giveOwn(n)
-			return loaded{parsed: &parsed{err: errNoMemory}}
-		}
-		p = &parsed{size: n}
+		p = &parsed{}
 		all.running[key] = p
 	}
 	p.shells++
@@ -73,17 +60,12 @@ func (p *parsed) parse(key scriptKey) {
 	<-done
 }
 
-// release gives the memory of the script back. It does nothing for a script that was not loaded.
+// release lets go of the script.
 func (s loaded) release() {
-	if s.sh == nil {
-		return
-	}
-	s.sh.memory().giveOwn(s.size)
 	all := &s.sh.p.sys.scripts
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if s.shells--; s.shells == 0 {
 		delete(all.running, s.key)
-		all.memory.give(s.size)
 	}
 }

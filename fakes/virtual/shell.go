@@ -32,32 +32,26 @@ type shell struct {
 	dir     string
 	cfg     *expand.Config
 
-	last      int // $?
-	substRan  bool
-	subst     int // status of the last command substitution
-	line      uint
-	above     uint // lines of a script on stdin that have already run
-	flow      flow
-	onStdin   bool      // sh -s
-	login     bool      // -l
-	wants     bool      // -i
-	inter     bool      // interactive: it prompts, and ^C ends only a command
-	tty       *terminal // terminal of job control, or nil
-	execed    bool      // another program has replaced it
-	calls     int
-	loops     int
-	sourced   int
-	depth     int
-	quiet     int // >0: inside a condition, where errexit does not count
-	locals    []map[string]variable
-	held      int  // memory of variables, parameters, functions and traps, see keep
-	base      int  // the part of held that fork counted
-	ownParams int  // the part of held that is of parameters set by set
-	spent     int  // memory of the running expansions, see spend
-	splits    bool // the word in expansion has unquoted parts that split into fields
-	dynamic   int  // bytes of values in the word in expansion
-	inTrap    bool
-	trapLast  int // $? when the trap began
+	last     int // $?
+	substRan bool
+	subst    int // status of the last command substitution
+	line     uint
+	above    uint // lines of a script on stdin that have already run
+	flow     flow
+	onStdin  bool      // sh -s
+	login    bool      // -l
+	wants    bool      // -i
+	inter    bool      // interactive: it prompts, and ^C ends only a command
+	tty      *terminal // terminal of job control, or nil
+	execed   bool      // another program has replaced it
+	calls    int
+	loops    int
+	sourced  int
+	depth    int
+	quiet    int // >0: inside a condition, where errexit does not count
+	locals   []map[string]variable
+	inTrap   bool
+	trapLast int // $? when the trap began
 
 	traps     map[syscall.Signal]string
 	inherited sigset // ignored when the shell began: cannot be trapped
@@ -217,10 +211,6 @@ func (sh *shell) readScript(name string) (string, error) {
 
 // finish runs the EXIT trap and returns the status of the shell.
 func (sh *shell) finish() int {
-	defer func() {
-		sh.memory().give(sh.held - sh.base)
-		sh.held = sh.base
-	}()
 	sh.runTraps()
 	action, ok := sh.traps[0]
 	if !ok || sh.execed || sh.p.dead.Load() {
@@ -243,7 +233,7 @@ func (sh *shell) subshell(p *Process) *shell {
 		p: p, pid: sh.pid, ppid: sh.ppid, name: sh.name, bash: sh.bash, opts: sh.opts,
 		vars: make(map[string]variable, len(sh.vars)), params: sh.params, dir: sh.dir,
 		exports: sh.exports, last: sh.last, line: sh.line, above: sh.above, depth: sh.depth, calls: sh.calls, quiet: sh.quiet,
-		inherited: sh.inherited, lastJob: sh.lastJob, umask: sh.umask, held: sh.held, base: sh.held,
+		inherited: sh.inherited, lastJob: sh.lastJob, umask: sh.umask,
 	}
 	for k, v := range sh.vars {
 		sub.vars[k] = v

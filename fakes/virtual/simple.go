@@ -17,11 +17,6 @@ func (sh *shell) simple(cmd *syntax.CallExpr, redirs []*syntax.Redirect, tail bo
 	if len(args) == 0 {
 		return sh.assignments(cmd.Assigns, redirs)
 	}
-	n, err := sh.hold(args)
-	if err != nil {
-		return sh.expansionError(err)
-	}
-	defer sh.memory().give(n)
 	sh.trace(cmd.Assigns, args)
 	b := findBuiltin(args[0])
 	fn := sh.funcs[args[0]]
@@ -108,11 +103,7 @@ func (sh *shell) assignFor(assigns []*syntax.Assign) (undo func(), status int) {
 	for _, as := range assigns {
 		name := as.Name.Value
 		if _, ok := old[name]; !ok {
-			v, err := sh.save(name)
-			if err != nil {
-				return undo, sh.assignError(name, err)
-			}
-			old[name] = v
+			old[name] = sh.vars[name]
 		}
 		if status := sh.assignAll([]*syntax.Assign{as}); status != 0 {
 			return undo, status
@@ -153,16 +144,15 @@ func (sh *shell) call(body *syntax.Stmt, args []string) int {
 		sh.errorf("Maximum function recursion depth (%d) reached", maxCalls)
 		return sh.exit(2)
 	}
-	params, loops, set := sh.params, sh.loops, sh.ownParams
-	sh.params, sh.loops, sh.ownParams = args[1:], 0, 0
+	params, loops := sh.params, sh.loops
+	sh.params, sh.loops = args[1:], 0
 	sh.locals = append(sh.locals, nil)
 	status := sh.stmt(body, false)
 	for name, v := range sh.locals[len(sh.locals)-1] {
 		sh.put(name, v)
 	}
 	sh.locals = sh.locals[:len(sh.locals)-1]
-	_ = sh.keep(-sh.ownParams)
-	sh.params, sh.loops, sh.ownParams = params, loops, set
+	sh.params, sh.loops = params, loops
 	sh.calls--
 	if sh.flow.kind == flowReturn {
 		sh.flow = flow{}
@@ -176,7 +166,7 @@ func (sh *shell) external(args []string, assigns []*syntax.Assign, redirs []*syn
 	inPlace := tail && len(sh.traps) == 0
 	p := sh.p
 	if !inPlace {
-		child, err := sh.fork()
+		child, err := sh.p.fork()
 		if err != nil {
 			return sh.forkError(err)
 		}

@@ -94,14 +94,12 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	}
 	maps.Copy(env, spec.Env)
 
-	m := &budget{limit: maxMemory, parent: &s.memory}
-	n := processMemory + spec.size()
-	if !m.take(n) {
+	if s.full() {
 		return nil, &SpawnError{Reason: "cannot allocate memory", Exhausted: true}
 	}
-	p := s.newLeader(spec, m)
+	p := s.newLeader(spec)
 	t := &task{p: p, args: append([]string(nil), spec.Argv...), env: env, dir: dir}
-	go t.main(n)
+	go t.main()
 	return p, nil
 }
 
@@ -112,21 +110,9 @@ func (spec Spec) user() string {
 	return spec.User
 }
 
-// size returns the memory of the arguments and the environment.
-func (spec Spec) size() int {
-	n := 0
-	for _, arg := range spec.Argv {
-		n += argMemory + len(arg)
-	}
-	for k, v := range spec.Env {
-		n += envMemory + len(k) + len(v)
-	}
-	return n
-}
-
 // newLeader creates the process of a Start, with its three descriptors.
-func (s *System) newLeader(spec Spec, m *budget) *Process {
-	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{memory: m, user: spec.user()}}
+func (s *System) newLeader(spec Spec) *Process {
+	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{user: spec.user()}}
 	switch {
 	case spec.PTY != nil:
 		p.out = newOutput(spec.Output, 1)

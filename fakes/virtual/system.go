@@ -36,7 +36,7 @@ type System struct {
 	killing  atomic.Int32 // running KillAlls, which prevent forks
 
 	terminals atomic.Uint32 // number of terminals so far
-	memory    budget        // of all commands
+	heap      func() uint64 // the size of the heap of this process
 	scripts   scripts       // that commands run now
 
 	mu    sync.Mutex
@@ -48,17 +48,17 @@ type System struct {
 type Options struct {
 	// FirstPID is the first assigned pid (default 1000); pids count up and wrap below 4194304.
 	FirstPID uint32
-	// Memory limits the memory of several systems together; nil is no limit besides that of each system.
-	Memory *Memory
+	// Space limits the files of several systems together; nil is no limit besides that of each system.
+	Space *Space
 }
 
-// Memory is memory that several systems share. See [System.Discard].
-type Memory struct{ budget }
+// Space is the space for files that several systems share. See [System.Discard].
+type Space struct{ budget }
 
-// NewMemory returns a Memory of so many bytes.
-func NewMemory(limit int64) *Memory { return &Memory{budget{limit: limit}} }
+// NewSpace returns a Space of so many bytes.
+func NewSpace(limit int64) *Space { return &Space{budget{limit: limit}} }
 
-// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes and a shared Memory it needs no
+// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes and a shared Space it needs no
 // closing.
 func New(o Options) *System {
 	first := o.FirstPID
@@ -66,16 +66,16 @@ func New(o Options) *System {
 		first = defaultFirstPID
 	}
 	var shared *budget
-	if o.Memory != nil {
-		shared = &o.Memory.budget
+	if o.Space != nil {
+		shared = &o.Space.budget
 	}
-	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), memory: budget{limit: maxSystem, parent: shared}}
-	s.scripts = scripts{memory: &s.memory, running: make(map[scriptKey]*parsed)}
+	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), heap: heapSize}
+	s.scripts = scripts{running: make(map[scriptKey]*parsed)}
 	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)), shared)
 	return s
 }
 
-// Discard gives the memory of the files back to the shared Memory, and lets no file grow from now on. Call it once, after KillAll.
+// Discard gives the space of the files back to the shared Space, and lets no file grow from now on. Call it once, after KillAll.
 func (s *System) Discard() {
 	f := s.fs
 	f.mu.Lock()

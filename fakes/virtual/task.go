@@ -24,10 +24,9 @@ type task struct {
 	depth int // nesting, see maxDepth
 }
 
-// main runs a process of Start to its end and gives back the memory that Start counted.
-func (t *task) main(counted int) {
+// main runs a process of Start to its end.
+func (t *task) main() {
 	defer crash.Catch()
-	defer t.p.tree.memory.give(counted)
 	if len(t.args) == 0 {
 		t.args = []string{""}
 	}

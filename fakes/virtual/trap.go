@@ -69,9 +69,7 @@ func trapBuiltin(sh *shell, args []string) int {
 		if reset {
 			set = nil
 		}
-		if err := sh.setTrap(sig, set); err != nil {
-			return sh.expansionError(err)
-		}
+		sh.setTrap(sig, set)
 	}
 	return 0
 }
@@ -82,23 +80,19 @@ func sigNumber(sig syscall.Signal) string {
 }
 
 // setTrap sets, ignores (an empty action) or resets (nil) a trap. Signals ignored at the start of the shell stay ignored.
-func (sh *shell) setTrap(sig syscall.Signal, action *string) error {
+func (sh *shell) setTrap(sig syscall.Signal, action *string) {
 	if sig != 0 && sh.inherited.has(sig) {
-		return nil
+		return
 	}
 	if sh.traps == nil {
 		sh.traps = make(map[syscall.Signal]string)
 	}
-	_ = sh.keep(-len(sh.traps[sig]))
 	delete(sh.traps, sig)
 	if action != nil {
-		if err := sh.keep(len(*action)); err != nil {
-			return err
-		}
 		sh.traps[sig] = *action
 	}
 	if sig == 0 {
-		return nil
+		return
 	}
 	p := sh.p
 	if action == nil && sh.inter {
@@ -116,7 +110,6 @@ func (sh *shell) setTrap(sig syscall.Signal, action *string) error {
 	default:
 		p.trapLocked(sig)
 	}
-	return nil
 }
 
 // trapLocked records a signal for the shell. The caller holds p.mu.

@@ -42,7 +42,7 @@ func (t *task) each(names []string, fn func(name string) error) int {
 	}
 	status := 0
 	for _, name := range names {
-		if t.p.pay(1) != nil || t.p.dead.Load() {
+		if !t.p.goOn() {
 			return 1
 		}
 		if err := fn(name); err != nil {
@@ -149,12 +149,6 @@ func lsProgram(t *task) int {
 }
 
 func (t *task) listDir(out *gather, name, flags string) {
-	n := t.p.sys.fs.listMemory(t.abs(name))
-	if !t.p.tree.memory.take(n) {
-		t.fail("%v", errExhausted)
-		return
-	}
-	defer t.p.tree.memory.give(n)
 	entries, err := t.p.sys.fs.readDir(t.abs(name))
 	if err != nil {
 		t.fail("cannot open directory '%s': %s", name, reason(err))

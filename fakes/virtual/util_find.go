@@ -3,18 +3,16 @@ package virtual
 import (
 	"io/fs"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"mvdan.cc/sh/v3/pattern"
 )
 
 // finder holds the tests of find.
 type finder struct {
-	name     *matcher // nil for any
+	name     *regexp.Regexp // nil for any
 	kind     string
 	min, max int
-	memory   int // counted
 }
 
 // findProgram is find [PATH]… [-maxdepth N] [-mindepth N] [-name PATTERN] [-type f|d|l] [-print].
@@ -29,7 +27,6 @@ func findProgram(t *task) int {
 		roots = []string{"."}
 	}
 	f, complaint := t.parseFind(args[n:])
-	defer t.p.tree.memory.give(f.memory)
 	if complaint != "" {
 		return t.fail("%s", complaint)
 	}
@@ -68,17 +65,9 @@ func (t *task) parseFind(args []string) (f finder, complaint string) {
 		number := err == nil && n >= 0
 		switch {
 		case args[0] == "-name":
-			m, err := patternMatcher(args[1], pattern.EntireString, "", "", func(n int) error {
-				if !t.p.tree.memory.take(n) {
-					return errExhausted
-				}
-				f.memory += n
-				return nil
-			})
-			if err != nil {
-				return f, err.Error()
+			if f.name = compilePattern(args[1]); f.name == nil {
+				return f, "invalid pattern '" + args[1] + "'"
 			}
-			f.name = &m
 		case args[0] == "-type" && strings.Contains("fdlc", args[1]):
 			f.kind = args[1]
 		case args[0] == "-maxdepth" && number:
@@ -112,9 +101,5 @@ func (f finder) matches(at visit) bool {
 }
 
 func (f finder) named(name string) bool {
-	if f.name == nil {
-		return true
-	}
-	ok, _ := f.name.whole(path.Base(name))
-	return ok
+	return f.name == nil || f.name.MatchString(path.Base(name))
 }

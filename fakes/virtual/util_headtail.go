@@ -157,20 +157,14 @@ func (t *task) tailOf(f *file, s span) error {
 		return t.skip(f, s)
 	}
 	var kept []byte
-	limit := int(min(s.n, maxMemory))
-	taken, full := 0, 4*flushAt
-	defer func() { t.p.tree.memory.give(taken) }()
+	limit, full := int(min(s.n, maxValue+1)), 4*flushAt
 	err := t.chunks(f, func(b []byte) error {
 		if kept = append(kept, b...); len(kept) <= full {
 			return nil
 		}
 		kept = append([]byte(nil), lastOf(kept, limit, s.bytes)...)
-		full = max(full, 2*len(kept))
-		if n := 2*full - taken; n > 0 && full > 4*flushAt {
-			if !t.p.tree.memory.take(n) {
-				return errExhausted
-			}
-			taken += n
+		if full = max(full, 2*len(kept)); len(kept) > maxValue {
+			return errExhausted
 		}
 		return nil
 	})

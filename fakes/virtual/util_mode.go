@@ -134,22 +134,14 @@ type visit struct {
 func (t *task) walkFiles(name string, depth int, fn func(visit) error) error {
 	info, err := t.p.sys.fs.lstat(name)
 	if err == nil {
-		err = t.p.pay(1)
-	}
-	if err == nil {
 		err = fn(visit{name, info, depth})
 	}
 	if err != nil || !info.IsDir() {
 		return err
 	}
-	if t.p.dead.Load() {
+	if !t.p.goOn() {
 		return errDead
 	}
-	n := t.p.sys.fs.listMemory(name)
-	if !t.p.tree.memory.take(n) {
-		return errExhausted
-	}
-	defer t.p.tree.memory.give(n)
 	entries, err := t.p.sys.fs.readDir(name)
 	below := strings.TrimSuffix(name, "/") + "/"
 	for _, e := range entries {

@@ -68,13 +68,12 @@ func (t *task) eachInput(names []string, fn func(name string, f *file) error) in
 	return status
 }
 
-// read reads up to n bytes and counts their steps.
+// read reads up to n bytes.
 func (t *task) read(f *file, n int) ([]byte, error) {
-	b, err := f.desc.read(stop{dead: t.p.done}, n, noDelim)
-	if err != nil {
-		return nil, err
+	if !t.p.goOn() {
+		return nil, errDead
 	}
-	return b, t.p.pay(1 + len(b)/bytesPerStep)
+	return f.desc.read(stop{dead: t.p.done}, n, noDelim)
 }
 
 // chunks reads a file to its end. fn may keep its argument.

@@ -20,9 +20,6 @@ type variable struct {
 // errReadonly ends the shell, like any error of an assignment.
 var errReadonly = errors.New("is read only")
 
-// maxIFS is the part of IFS that separates fields: the expansion searches it for every character.
-const maxIFS = 64
-
 // loadVars creates the variables from the environment.
 func (sh *shell) loadVars() {
 	sh.vars = make(map[string]variable, len(sh.env)+4)
@@ -42,10 +39,6 @@ func (sh *shell) loadVars() {
 		sh.exports = sh.env // what environ would make
 	}
 	sh.env = nil
-	for k, v := range sh.vars {
-		sh.held += v.size(k)
-	}
-	sh.memory().give(-sh.held)
 }
 
 // environ returns the environment of children, which they do not change. It is made anew after an exported variable has changed.
@@ -83,25 +76,17 @@ func (sh *shell) assign(name, value string) error {
 	if v.readonly {
 		return errReadonly
 	}
-	old := v.size(name)
+	if len(value) > maxValue || len(value) > largeValue && sh.p.sys.full() {
+		return errNoMemory
+	}
 	v.value, v.set = value, true
 	v.exported = v.exported || sh.opts.allexport
-	if err := sh.keep(v.size(name) - old); err != nil {
-		return err
-	}
 	sh.store(name, v)
 	return nil
 }
 
-// save returns a variable to put back later, and counts it until then.
-func (sh *shell) save(name string) (variable, error) {
-	v := sh.vars[name]
-	return v, sh.keep(v.size(name))
-}
-
 // put restores a saved variable.
 func (sh *shell) put(name string, v variable) {
-	_ = sh.keep(-sh.vars[name].size(name))
 	if v == (variable{}) {
 		sh.drop(name)
 		return
@@ -130,13 +115,6 @@ func (e shellEnv) Get(name string) expand.Variable {
 		if list == nil {
 			list = []string{}
 		}
-		short := 0
-		for _, param := range list {
-			if sh.use(param); len(param) < smallText {
-				short += len(param) + fieldMemory/2
-			}
-		}
-		sh.spend(2 * short) // there may be many, and a script may name them often
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: list}
 	case "?":
 		return str(strconv.Itoa(sh.last))
@@ -156,7 +134,6 @@ func (e shellEnv) Get(name string) expand.Variable {
 	}
 	if name != "" && name[0] >= '1' && name[0] <= '9' {
 		if n, err := strconv.Atoi(name); err == nil && n <= len(sh.params) {
-			sh.use(sh.params[n-1])
 			return str(sh.params[n-1])
 		}
 		return expand.Variable{}
@@ -165,10 +142,6 @@ func (e shellEnv) Get(name string) expand.Variable {
 	if !v.set {
 		return expand.Variable{Exported: v.exported, ReadOnly: v.readonly}
 	}
-	if name == "IFS" {
-		v.value = v.value[:min(len(v.value), maxIFS)]
-	}
-	sh.use(v.value)
 	return expand.Variable{Set: true, Exported: v.exported, ReadOnly: v.readonly, Kind: expand.String, Str: v.value}
 }
 

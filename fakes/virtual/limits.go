@@ -1,0 +1,82 @@
+package virtual
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+)
+
+// The limits are coarse: this is a fake, for clients on loopback. They keep an endless loop from taking the whole machine, not more.
+const (
+	maxHeap      = 2 << 30  // of this process, with everything else in it: beyond it nothing starts and no command goes on
+	maxValue     = 32 << 20 // of a variable, the words of a command, the output of $(…), and what tail keeps
+	largeValue   = 1 << 20  // a variable of this size is a reason to look at the heap
+	fieldSize    = 32       // of a word, without its text
+	stepsPerTurn = 32       // after which other goroutines get a turn
+	stepsPerLook = 1 << 10  // after which the heap is looked at
+	turnTime     = 20 * time.Microsecond
+	fewProcesses = 8 // which need not wait for each other
+)
+
+// errNoMemory ends a shell, as in dash.
+const errNoMemory = complaint("Out of space")
+
+// heapSize returns the bytes of the heap of this process.
+func heapSize() uint64 {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	return heap[0].Value.Uint64()
+}
+
+// full reports whether the heap is too large for anything more.
+func (s *System) full() bool { return s.heap() > maxHeap }
+
+// step counts a statement, a read or a write, and lets others run from time to time, so that busy loops delay nobody: a command of
+// many processes takes about one core. It returns false if the heap is too large to go on.
+func (p *Process) step() bool {
+	n := p.tree.steps.Add(1)
+	if n%stepsPerTurn != 0 {
+		return true
+	}
+	if crowd := p.tree.forked.Load(); crowd > fewProcesses {
+		time.Sleep(time.Duration(crowd) * turnTime)
+	} else {
+		runtime.Gosched()
+	}
+	return n%stepsPerLook != 0 || !p.sys.full()
+}
+
+// goOn is step for a program: it ends the process if the heap is too large, and returns false if the process has ended.
+func (p *Process) goOn() bool {
+	if !p.step() {
+		p.end(Status{Signal: sigKILL})
+	}
+	return !p.dead.Load()
+}
+
+// budget counts the bytes of files up to a limit, and also in its parent.
+type budget struct {
+	limit  int64
+	used   atomic.Int64
+	parent *budget
+}
+
+// take counts n bytes, or returns false if they do not fit.
+func (b *budget) take(n int) bool {
+	if b == nil || n == 0 {
+		return true
+	}
+	if b.used.Add(int64(n)) > b.limit || !b.parent.take(n) {
+		b.used.Add(int64(-n))
+		return false
+	}
+	return true
+}
+
+// give returns n bytes, or counts more without a check where n is negative.
+func (b *budget) give(n int) {
+	for ; b != nil; b = b.parent {
+		b.used.Add(int64(-n))
+	}
+}
