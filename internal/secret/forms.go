@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"html"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
@@ -21,23 +19,40 @@ type needle struct {
 	enough int    // length of a prefix that is replaced as well
 	// lead and trail are set where the byte before or after text has bits of the secret.
 	lead, trail bool
-	letters     bool // text has letters, which may be escaped
 }
 
 // newNeedle returns a needle whose prefixes count from a share of the length that is also
 // at least leastCut.
 func newNeedle(text, fill []byte) needle {
-	return needle{text: text, fill: fill, letters: true, enough: min(len(text), max(leastCut, (len(text)+1)/2))}
+	return needle{text: text, fill: fill, enough: min(len(text), max(leastCut, (len(text)+1)/2))}
+}
+
+// overwrite replaces a needle whose first n bytes stand at a place of from, in a copy of from.
+func (n *needle) overwrite(to, from []byte, at, length int) {
+	set := func(i int, c byte) {
+		if i >= 0 && i < len(to) && to[i] == from[i] {
+			to[i] = c
+		}
+	}
+	for i, c := range n.fill[:length] {
+		set(at+i, c)
+	}
+	if n.lead {
+		set(at-1, '*')
+	}
+	if n.trail && length == len(n.text) {
+		set(at+length, '*')
+	}
 }
 
 // stars returns n asterisks.
 func stars(n int) []byte { return bytes.Repeat([]byte("*"), n) }
 
-// forms returns the forms of a secret that have no escapes.
+// forms returns the forms of a secret.
 func forms(s string) []needle {
-	out := []needle{newNeedle([]byte(s), stars(len(s)))}
-	if plus := strings.ReplaceAll(s, " ", "+"); plus != s { // in the query of a URL
-		out = append(out, newNeedle([]byte(plus), stars(len(s))))
+	var out []needle
+	for _, text := range append([]string{s, strings.ToLower(s), strings.ToUpper(s)}, escaped(s)...) {
+		out = append(out, newNeedle([]byte(text), stars(len(text))))
 	}
 	lower, masked := hex.EncodeToString([]byte(s)), []byte(hex.EncodeToString(stars(len(s))))
 	out = append(out, newNeedle([]byte(lower), masked), newNeedle([]byte(strings.ToUpper(lower)), bytes.ToUpper(masked)))
@@ -52,67 +67,32 @@ func forms(s string) []needle {
 	return out
 }
 
-// mostEscaped is the length of the longest secret whose escaped texts are made: there are hundreds of them.
-const mostEscaped = 4 << 10
-
-// escapedForms returns what escapes around a secret make of one that itself has a character which begins an escape: the
-// JSON text a\"b%41 of the secret a"b%41 is a"bA once all escapes in it are removed. Around a backslash,
-// the order in which they are removed decides, so it returns the usual escaped texts themselves.
-func escapedForms(s string) []string {
-	var out []string
-	add := func(text string) {
-		if len(text) >= least && text != s && !slices.Contains(out, text) {
-			out = append(out, text)
-		}
+// escaped returns a secret as URLs, JSON and HTML write it.
+func escaped(s string) []string {
+	out := []string{html.EscapeString(s)}
+	for _, text := range []string{url.QueryEscape(s), url.PathEscape(s)} {
+		out = append(out, text, lowerPercent(text))
 	}
-	l := layer{text: []byte(s)}
-	for range layers {
-		l = l.unescape()
-		add(string(l.text))
-	}
-	if !strings.Contains(s, `\`) || len(s) > mostEscaped {
-		return out
-	}
-	level := []string{s}
-	for range layers {
-		var next []string
-		for _, text := range level {
-			for _, escape := range escapers {
-				if t := escape(text); !slices.Contains(next, t) {
-					add(t)
-					next = append(next, t)
-				}
-			}
-		}
-		level = next
+	for _, escapesHTML := range []bool{true, false} {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escapesHTML)
+		_ = e.Encode(s) // a string always can be
+		out = append(out, b.String()[1:b.Len()-2])
 	}
 	return out
 }
 
-// escapers are the usual ways to escape a text.
-var escapers = []func(string) string{ //nolint:gochecknoglobals // read only
-	escapeJSON,
-	func(s string) string { return unescapeHTMLInJSON.Replace(escapeJSON(s)) },
-	func(s string) string { return unquoted(strconv.Quote(s)) },
-	func(s string) string { return unquoted(strconv.QuoteToASCII(s)) },
-	html.EscapeString,
-	url.QueryEscape,
-	url.PathEscape,
-}
-
-// escapeJSON returns the inside of a JSON string, as package encoding/json writes it.
-func escapeJSON(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return s
+// lowerPercent writes the digits of percent-encoded bytes in lower case.
+func lowerPercent(s string) string {
+	p := []byte(s)
+	for i, c := range p {
+		if c == '%' && i+2 < len(p) {
+			copy(p[i:], bytes.ToLower(p[i:i+3]))
+		}
 	}
-	return unquoted(string(text))
+	return string(p)
 }
-
-// unescapeHTMLInJSON makes of it what other encoders write.
-var unescapeHTMLInJSON = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&") //nolint:gochecknoglobals // read only
-
-func unquoted(s string) string { return s[1 : len(s)-1] }
 
 // appendForm appends a needle that is long enough not to be found by chance.
 func appendForm(out []needle, n needle) []needle {
@@ -141,7 +121,6 @@ func inHuffman(s string, before int) needle {
 	to := common(text, hpack.AppendHuffmanString(nil, lead+"~"))
 	from := min((5*before+7)/8, to)
 	n := newNeedle(text[from:to], stars(to-from))
-	n.letters = false
 	n.lead = 5*before%8 != 0
 	n.trail = len(hpack.AppendHuffmanString(nil, lead)) > to
 	return n

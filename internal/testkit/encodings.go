@@ -4,10 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"html"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
@@ -22,44 +20,14 @@ var Encodings = map[string]func(string) string{
 	"in base64 after 1":   func(s string) string { return base64.StdEncoding.EncodeToString([]byte("?" + s + ">>?")) },
 	"in base64 after 2":   func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte("??" + s + "?")) },
 	"in base64 for URLs":  func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte("??" + s)) },
-	"in escaped base64":   func(s string) string { return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte("??" + s))) },
 	"in Huffman code":     func(s string) string { return string(hpack.AppendHuffmanString(nil, s)) },
 	"in Huffman, shifted": func(s string) string { return string(hpack.AppendHuffmanString(nil, "bad token "+s+"!")) },
-	"in a URL":            url.QueryEscape,
-	"in %41":              func(s string) string { return bytewise("%%%02x", s) },
+	"in lower case":       strings.ToLower,
+	"in upper case":       strings.ToUpper,
+	"in a query":          url.QueryEscape,
+	"in a path":           url.PathEscape,
 	"in JSON":             inJSON,
-	"in JSON in JSON":     func(s string) string { return inJSON(inJSON(s)) },
-	"in \\u0041":          func(s string) string { return runewise(`\u%04x`, s) },
-	"in \\\\u0041":        func(s string) string { return inJSON(runewise(`\u%04x`, s)) },
-	"in \\x41":            func(s string) string { return bytewise(`\x%02x`, s) },
-	"in \\101":            func(s string) string { return bytewise(`\%03o`, s) },
 	"in HTML":             html.EscapeString,
-	"in HTML in JSON":     func(s string) string { return inJSON(html.EscapeString(s)) },
-	"in JSON in HTML":     func(s string) string { return html.EscapeString(inJSON(s)) },
-	"in a URL in JSON":    func(s string) string { return inJSON("/?" + url.QueryEscape(s)) },
-	"quoted":              func(s string) string { q := strconv.Quote(s); return q[1 : len(q)-1] },
-	"quoted, in ASCII":    func(s string) string { q := strconv.QuoteToASCII(s); return q[1 : len(q)-1] },
-	"in &#65;":            func(s string) string { return runewise("&#%d;", s) },
-	"in &#x41;":           func(s string) string { return runewise("&#x%x;", s) },
-	"in %2541":            func(s string) string { return url.QueryEscape(bytewise("%%%02X", s)) },
-}
-
-// bytewise returns every byte of a text in a format.
-func bytewise(format, s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		fmt.Fprintf(&b, format, c)
-	}
-	return b.String()
-}
-
-// runewise returns every character of a text in a format.
-func runewise(format, s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		fmt.Fprintf(&b, format, c)
-	}
-	return b.String()
 }
 
 func inJSON(s string) string {

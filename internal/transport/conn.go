@@ -203,7 +203,7 @@ func (c *Conn) record() (rec bundle.Conn, dropped string) {
 	defer c.mu.Unlock()
 	rec = c.meta
 	rec.Writes, rec.Reads = c.sent.chunks, c.received.chunks
-	rec.Sent = c.sent.blob(c.recorder.redact.own(), nil)
+	rec.Sent = c.sent.blob(c.recorder.redact, nil)
 	rec.Received = c.received.blob(c.recorder.redact, nil)
 	// Writes and Reads hold the tables already.
 	rec.Sent.Chunks, rec.Received.Chunks = nil, nil

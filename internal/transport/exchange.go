@@ -315,7 +315,6 @@ func (x *Exchange) record(expected map[string][]byte) (rec bundle.Exchange, drop
 		}
 		rec.Body = &b
 	}
-	rec.Frames = redact.frames(rec.Frames)
 	dropped = x.kept.left()
 	if dropped != "" {
 		if rec.Detail != "" {

@@ -118,7 +118,7 @@ func newMux(c *Conn, o Options) *mux {
 	h.framer.SetReuseFrames()
 	h.fields = hpack.NewDecoder(4096, h.field)
 	h.fields.SetMaxStringLength(wire.DefaultHeadLimit)
-	h.sent = newSentFrames(c.recorder.redact.own())
+	h.sent = newSentFrames(c.recorder.redact)
 	return h
 }
 

@@ -36,7 +36,7 @@ var errFinished = errors.New("the recorder has finished")
 // NewRecorder makes a recorder. redact, which may be nil, overwrites the secrets of the run;
 // see the package comment.
 func NewRecorder(clock *Clock, redact *secret.Redactor) *Recorder {
-	return &Recorder{clock: clock, redact: redactor{redact, new(atomic.Bool)}}
+	return &Recorder{clock: clock, redact: redactor{redact}}
 }
 
 // Within lets the recorder use the memory of a run, and returns it.
@@ -115,15 +115,14 @@ func (r *Recorder) Failed(call Call, conn int, err error) *Exchange {
 
 // newExchange begins the record of a call and assigns its id.
 func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
-	sent := r.redact.own()
 	x := &Exchange{
 		mu: mu, conn: c, name: call.Name, method: call.Method, done: make(chan struct{}), account: account{recorder: r},
 		rec: bundle.Exchange{
 			Name: call.Name, Step: call.Step, Op: call.Op, Conn: -1,
 			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Sandbox: call.Sandbox, Shape: call.Shape, Codec: call.Codec,
 			Request: bundle.Request{
-				Method: call.Method, Path: sent.Text(call.Path), Headers: sent.headers(call.Headers),
-				Body: sent.blob(call.Body, nil),
+				Method: call.Method, Path: r.redact.Text(call.Path), Headers: r.redact.headers(call.Headers),
+				Body: r.redact.blob(call.Body, nil),
 			},
 		},
 	}

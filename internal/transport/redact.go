@@ -9,54 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"assay/internal/bundle"
 	"assay/internal/secret"
 	"assay/internal/wire"
 )
 
-// redactor redacts what a peer sent, for a record. The zero value changes nothing.
-type redactor struct {
-	*secret.Redactor
-	// found is set once the peer has sent a secret: from then on raw bytes are searched
-	// thoroughly. nil means that they always are.
-	found *atomic.Bool
-}
-
-// own returns the redactor of what we sent.
-func (r redactor) own() redactor { return redactor{Redactor: r.Redactor} }
-
-// Text notes what it finds.
-func (r redactor) Text(s string) string {
-	clean := r.Redactor.Text(s)
-	if clean != s && r.found != nil {
-		r.found.Store(true)
-	}
-	return clean
-}
-
-// Bytes notes what it finds, and is thorough only after that.
-func (r redactor) Bytes(p []byte) []byte {
-	if r.found == nil || r.found.Load() {
-		return r.Redactor.Bytes(p)
-	}
-	clean := r.Outer(p)
-	if len(p) > 0 && &clean[0] != &p[0] {
-		r.found.Store(true)
-		return r.Redactor.Bytes(p)
-	}
-	return clean
-}
-
-// Value is Text for a whole header value.
-func (r redactor) Value(s string) string {
-	clean := r.Redactor.Value(s)
-	if clean != s && r.found != nil {
-		r.found.Store(true)
-	}
-	return clean
-}
+// redactor is the redactor of a run, for a record. The zero value changes nothing.
+type redactor struct{ *secret.Redactor }
 
 // detail returns the description of a violation without secrets. Package wire, which knows no secrets, quotes the
 // beginning of what is wrong.
@@ -100,19 +60,6 @@ type cleanError struct {
 func (e *cleanError) Error() string { return e.text }
 
 func (e *cleanError) Unwrap() error { return e.err }
-
-// frames returns the frames of a response, without what was overlooked before a secret was
-// found.
-func (r redactor) frames(fs []bundle.Frame) []bundle.Frame {
-	if r.Redactor == nil || !r.found.Load() {
-		return fs
-	}
-	fs = slices.Clone(fs)
-	for i := range fs {
-		fs[i].Head = r.Bytes(fs[i].Head)
-	}
-	return fs
-}
 
 // headers returns a copy without secrets in names and values.
 func (r redactor) headers(hs []bundle.Header) []bundle.Header {
