@@ -4,26 +4,21 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v4"
 
-	"assay/fakes/cluster"
 	"assay/internal/kube"
-	"assay/internal/testkit"
+	"assay/internal/kube/kubetest"
 )
 
 // kubernetesFiles is the folder with the example for Kubernetes.
@@ -40,7 +35,7 @@ func kubernetesFile(t *testing.T, name string) []byte {
 
 func TestTheExampleForKubernetesIsValid(t *testing.T) {
 	for _, name := range []string{"nats.yaml", "run.yaml"} {
-		if err := cluster.Validate(kubernetesFile(t, name)); err != nil {
+		if err := kubetest.Validate(kubernetesFile(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -65,45 +60,12 @@ func TestTheRenderedExampleIsCurrent(t *testing.T) {
 	}
 }
 
-// shop is a namespace: a cluster, a bus with the configuration of the example, and a gateway, both of which demand credentials.
-type shop struct {
-	*cluster.Cluster
-	t       *testing.T
-	dir     string
-	gateway string
-	bus     string
-}
-
-func newShop(t *testing.T, started func(cluster.Pod)) *shop {
-	t.Helper()
-	p := newReader(t)
-	s := &shop{t: t, dir: p.dir}
-	for name, text := range map[string]string{"token": "token-of-the-gateway-1", "creds": busToken} {
-		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const address = "127.0.0.1:8081"
-	p.server(0, "assay serve --token-file token --listen "+address)
-	s.gateway, s.bus = "http://"+p.addresses[address], exampleBus(t, p.dir)
-	program := []string{"env", beProgram + "=1", "ASSAY_TIME_SCALE=" + strconv.Itoa(testkit.Slowdown), os.Args[0]}
-	pods := filepath.Join(p.dir, "pods")
-	if err := os.Mkdir(pods, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// Without enableServiceLinks: false, the Service would set a variable that belongs to no flag.
-	s.Cluster = cluster.New(cluster.Options{
-		Dir: pods, Images: map[string][]string{"assay:" + version: program}, Services: []string{"assay-gateway"}, Started: started,
-	})
-	return s
-}
-
 const busToken = "token-of-the-bus-1234567890"
 
-// exampleBus starts a NATS server with the configuration of nats.yaml on a free port, and returns its URL. It writes its
-// certificate to bus.crt in dir.
-func exampleBus(t *testing.T, dir string) string {
-	t.Helper()
+// The configuration in nats.yaml is that of a bus, with TLS and a token.
+func TestTheBusOfTheExampleStarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
 	certificate(t, dir)
 	conf := ""
 	for d := yaml.NewDecoder(bytes.NewReader(kubernetesFile(t, "nats.yaml"))); conf == ""; {
@@ -135,7 +97,15 @@ func exampleBus(t *testing.T, dir string) string {
 	if !s.ReadyForConnections(30 * time.Second) {
 		t.Fatal("the bus does not accept connections")
 	}
-	return "tls://" + s.Addr().String()
+	b, err := nats.Connect("tls://"+s.Addr().String(), nats.RootCAs(filepath.Join(dir, "bus.crt")), nats.Token(busToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	if b, err := nats.Connect("tls://"+s.Addr().String(), nats.RootCAs(filepath.Join(dir, "bus.crt"))); err == nil {
+		b.Close()
+		t.Error("it takes a client without a token")
+	}
 }
 
 // certificate writes a certificate for 127.0.0.1 and its key.
@@ -154,115 +124,9 @@ func certificate(t *testing.T, dir string) {
 	}
 }
 
-// run renders a plan for three workers, applies it, and returns the statuses of the workers and of the coordinator, and the
-// report.
-func (s *shop) run(plan string, flags ...string) (workers, coordinator cluster.Status, report string) {
-	s.t.Helper()
-	file := filepath.Join(s.dir, "plan.yaml")
-	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	in := func(name string) string { return filepath.Join(s.dir, name) }
-	c := exec.CommandContext(s.t.Context(), os.Args[0], append([]string{
-		"render", "k8s", file, s.gateway, "--run", "r", "--workers", "3", "--token-file", in("token"),
-		"--bus", s.bus, "--bus-creds", in("creds"), "--bus-cacert", in("bus.crt"),
-	}, flags...)...) //nolint:gosec // the test's own binary
-	c.Env = append(os.Environ(), beProgram+"=1")
-	var said bytes.Buffer
-	c.Stderr = &said
-	manifest, err := c.Output()
-	if err != nil {
-		s.t.Fatalf("%v\n%s", err, said.String())
-	}
-	if err := s.Apply(manifest); err != nil {
-		s.t.Fatal(err)
-	}
-	all, err := s.RunAll(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	workers, coordinator = all["assay-r-worker"], all["assay-r-coordinator"]
-	for _, p := range append(slices.Clone(workers.Pods), coordinator.Pods...) {
-		log, err := os.ReadFile(p.Log)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.t.Logf("%s: exit code %d\n%s", p.Name, p.Exit, log)
-		if p.Job == "assay-r-coordinator" {
-			report = string(log)
-		}
-	}
-	return workers, coordinator, report
-}
-
-func TestTheRenderedJobsRun(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, nil)
-	workers, coordinator, report := s.run("streams: 30\ncount: 90\nclasses: [{name: short, lines: 3}]\n", "--deadline", "10m")
-	if workers.Condition != cluster.Complete || !slices.Equal(workers.Completed, []int{0, 1, 2}) || coordinator.Condition != cluster.Complete {
-		t.Errorf("workers %+v\ncoordinator %+v", workers, coordinator)
-	}
-	for _, want := range []string{"90 completed", "worker 3 of 3", "\nPASS in "} {
-		if !strings.Contains(report, want) {
-			t.Errorf("the report does not say %q", want)
-		}
-	}
-	for _, p := range workers.Pods {
-		log, err := os.ReadFile(p.Log)
-		if want := fmt.Sprintf("shard %d of 3", p.Index); err != nil || !strings.Contains(string(log), want) {
-			t.Errorf("the worker %s did not do %q: %s", p.Name, want, log)
-		}
-	}
-}
-
-// active waits until the gateway has a number of processes.
-func (s *shop) active(n int) {
-	want := fmt.Sprintf("coppice_commands_active %d\n", n)
-	for look := time.NewTicker(10 * time.Millisecond); s.t.Context().Err() == nil; <-look.C {
-		r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.gateway+"/metrics", nil)
-		if err != nil {
-			return
-		}
-		r.Header.Set("X-Access-Token", "token-of-the-gateway-1")
-		if resp, err := http.DefaultClient.Do(r); err == nil {
-			text, _ := io.ReadAll(resp.Body)
-			_ = resp.Body.Close()
-			if strings.Contains(string(text), want) {
-				return
-			}
-		}
-	}
-}
-
-func TestANodeOfTheRenderedJobsIsDrained(t *testing.T) {
-	t.Parallel()
-	for policy, tt := range map[string]struct {
-		exit int
-		says string
-	}{
-		"abort":   {exitInconclusive, "INCONCLUSIVE"},
-		"degrade": {0, "PASS"},
-	} {
-		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
-			started := make(chan cluster.Pod, 4)
-			s := newShop(t, func(p cluster.Pod) { started <- p })
-			go func() {
-				for p := range started {
-					if p.Job == "assay-r-worker" && p.Index == 1 {
-						s.active(30)
-						_ = s.Evict(p.Name)
-						return
-					}
-				}
-			}()
-			workers, coordinator, report := s.run("streams: 30\nramp: 0s\nduration: 3s\nclasses: [{name: held}]\n", "--lost-worker", policy)
-			if workers.Reason != "FailedIndexes" || !slices.Equal(workers.Failed, []int{1}) {
-				t.Errorf("workers %+v", workers)
-			}
-			if got := coordinator.Pods[0].Exit; got != tt.exit || !strings.Contains(report, tt.says) || !strings.Contains(report, "worker 2 of 3") {
-				t.Errorf("coordinator %+v, want exit code %d and %q", coordinator, tt.exit, tt.says)
-			}
-		})
+// cmdValid requires that the manifest in a file (or stdout) is valid: valid stdout.
+func cmdValid(ts *testscript.TestScript, neg bool, args []string) {
+	if err := kubetest.Validate([]byte(ts.ReadFile(args[0]))); neg != (err != nil) {
+		ts.Fatalf("%s: %v", args[0], err)
 	}
 }

