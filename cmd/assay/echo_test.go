@@ -43,10 +43,13 @@ func startEcho(t *testing.T, refuse bool, secrets ...string) string {
 	return s.URL
 }
 
-// echo returns all encodings of one secret, between spaces. Each response has another one, so that
+// secret returns a secret, another one for each response.
+func (g *echoGateway) secret() string { return g.secrets[int(g.count.Load())%len(g.secrets)] }
+
+// echo returns all encodings of a secret, between spaces. Each response has another one, so that
 // the chunks of a body split different encodings of it.
 func (g *echoGateway) echo() string {
-	secret := g.secrets[int(g.count.Load())%len(g.secrets)]
+	secret := g.secret()
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(testkit.Encodings)) {
 		b.WriteString(testkit.Encodings[name](secret) + " ")
@@ -84,7 +87,7 @@ func (g *echoGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(kind, "application/grpc"):
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Grpc-Status", "3")
-		w.Header().Set("Grpc-Message", url.PathEscape(g.printable()))
+		w.Header().Set("Grpc-Message", url.PathEscape(g.secret()))
 		w.Header().Set("Grpc-Status-Details-Bin", base64.RawStdEncoding.EncodeToString([]byte("\x08\x03\x12"+string(rune(len(secret)))+secret)))
 	case r.URL.Path == "/metrics":
 		g.metrics(w)
@@ -109,15 +112,15 @@ func (g *echoGateway) metrics(w http.ResponseWriter) {
 	_, _ = fmt.Fprintf(w, "broken{token=\"%s\"} %s\n", g.secrets[0], g.secrets[0])
 }
 
-// list writes a list of one process, which is the echo.
+// list writes a list of one process with a secret.
 func (g *echoGateway) list(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"processes": []any{map[string]any{
-		"pid": 7, "tag": g.printable(), "config": map[string]any{"cmd": g.printable(), "envs": map[string]string{"TOKEN": g.secrets[0]}},
+		"pid": 7, "tag": g.secret(), "config": map[string]any{"cmd": g.secret(), "envs": map[string]string{"TOKEN": g.secrets[0]}},
 	}}})
 }
 
-// stream writes a Connect stream: the output is the echo. Every second one of a scenario or
+// stream writes a Connect stream: the output is a secret. Every second one of a scenario or
 // a load run ends with an error.
 func (g *echoGateway) stream(w http.ResponseWriter, r *http.Request, kind string) {
 	w.Header().Set("Content-Type", kind)
@@ -138,20 +141,20 @@ func (g *echoGateway) stream(w http.ResponseWriter, r *http.Request, kind string
 	}
 	event := func(kind string, v any) { send(0, map[string]any{"event": map[string]any{kind: v}}) }
 	event("start", map[string]any{"pid": 7})
-	event("data", map[string]any{"stdout": []byte(g.echo())})
-	event("end", map[string]any{"exited": true, "status": "exit status 0 " + g.printable()})
-	end := map[string]any{"metadata": map[string][]string{"x-echo": {g.printable()}}}
+	event("data", map[string]any{"stdout": []byte(g.secret())})
+	event("end", map[string]any{"exited": true, "status": "exit status 0 " + g.secret()})
+	end := map[string]any{"metadata": map[string][]string{"x-echo": {g.secret()}}}
 	if agent := r.UserAgent(); !strings.Contains(agent, "calibrate") && !strings.Contains(agent, "probe") && g.count.Load()%2 == 0 {
 		end["error"] = g.wrong()
 	}
 	send(2, end)
 }
 
-// wrong is an RPC error that is the echo.
+// wrong is an RPC error with a secret.
 func (g *echoGateway) wrong() map[string]any {
 	return map[string]any{
-		"code": "unauthenticated", "message": "bad token " + g.printable(),
-		"details": []any{map[string]any{"type": "a.b.C", "value": base64.RawStdEncoding.EncodeToString([]byte(g.echo()))}},
+		"code": "unauthenticated", "message": "bad token " + g.secret(),
+		"details": []any{map[string]any{"type": "a.b.C", "value": base64.RawStdEncoding.EncodeToString([]byte(g.secret()))}},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
@@ -50,17 +51,19 @@ func stars(n int) []byte { return bytes.Repeat([]byte("*"), n) }
 
 // forms returns the forms of a secret.
 func forms(s string) []needle {
+	texts := append([]string{s, strings.ToLower(s), strings.ToUpper(s)}, escaped(s)...)
+	slices.Sort(texts)
 	var out []needle
-	for _, text := range append([]string{s, strings.ToLower(s), strings.ToUpper(s)}, escaped(s)...) {
+	for _, text := range slices.Compact(texts) {
 		out = append(out, newNeedle([]byte(text), stars(len(text))))
+		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for before := range 3 {
+				out = appendForm(out, inBase64(text, alphabet, before))
+			}
+		}
 	}
 	lower, masked := hex.EncodeToString([]byte(s)), []byte(hex.EncodeToString(stars(len(s))))
 	out = append(out, newNeedle([]byte(lower), masked), newNeedle([]byte(strings.ToUpper(lower)), bytes.ToUpper(masked)))
-	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 {
-			out = appendForm(out, inBase64(s, alphabet, before))
-		}
-	}
 	for before := range 8 {
 		out = appendForm(out, inHuffman(s, before))
 	}

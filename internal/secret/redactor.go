@@ -20,14 +20,13 @@ const (
 
 // Redactor overwrites secrets with asterisks of the same length. It finds a secret
 //
-//   - verbatim, in lower and in upper case;
-//   - in hexadecimal digits of either case, and in base64 of either alphabet, also inside a longer
-//     encoded text (where it leaves the encoding valid);
-//   - as URLs, JSON and HTML escape it;
-//   - in HPACK's Huffman code, at any bit;
+//   - verbatim, in lower and in upper case, and as URLs, JSON and HTML escape it;
+//   - in all of these forms in base64 of either alphabet, also inside a longer encoded text (where it
+//     leaves the encoding valid);
+//   - in hexadecimal digits of either case, and in HPACK's Huffman code, at any bit;
 //   - cut off, in all of these forms, if at least half of it and twelve bytes are left.
 //
-// It does not find a secret that is encoded twice, split over several messages, or compressed. The nil
+// It does not find a secret that is otherwise encoded twice, split over several messages, or compressed. The nil
 // Redactor changes nothing. A Redactor is safe for concurrent use.
 type Redactor struct {
 	needles []needle
