@@ -94,27 +94,6 @@ func (f *fileSystem) remove(name string, recursive bool) error {
 	return nil
 }
 
-// rmdir removes an empty directory.
-func (f *fileSystem) rmdir(name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	at, err := f.existing(name, entry)
-	switch {
-	case err != nil:
-		return err
-	case at.node.entries == nil:
-		return syscall.ENOTDIR
-	case f.fixed(at.node):
-		return syscall.EBUSY
-	case at.dir == nil:
-		return syscall.EINVAL
-	case len(at.node.entries) > 0:
-		return syscall.ENOTEMPTY
-	}
-	f.unlink(at)
-	return nil
-}
-
 func (f *fileSystem) unlink(at place) {
 	f.drop(at.dir, at.base)
 	f.notify(at.dir, at.base, filetree.Removed)
@@ -202,19 +181,6 @@ func (f *fileSystem) chmod(name string, of func(fs.FileMode) fs.FileMode) error 
 	}
 	const settable = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	at.node.mode = at.node.mode&^settable | of(at.node.mode)&settable
-	f.changed(at, filetree.Changed)
-	return nil
-}
-
-// chown changes the owner.
-func (f *fileSystem) chown(name, owner string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	at, err := f.existing(name, follow)
-	if err != nil {
-		return err
-	}
-	at.node.owner = owner
 	f.changed(at, filetree.Changed)
 	return nil
 }

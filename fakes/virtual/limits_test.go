@@ -119,7 +119,7 @@ func TestNothingGoesOnWhileTheHeapIsTooLarge(t *testing.T) {
 	}{
 		"a shell":   {"echo ready; while :; do :; done", "/bin/sh: 1: Out of space\n", Status{Code: 2}},
 		"a program": {"echo ready; exec yes >/dev/null", "", Status{Signal: sigKILL}},
-		"a reader":  {"echo ready; exec md5sum /dev/zero", "", Status{Signal: sigKILL}},
+		"a reader":  {"echo ready; exec wc /dev/zero", "", Status{Signal: sigKILL}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +239,6 @@ func TestLongOutputIsWrittenInPieces(t *testing.T) {
 		script string
 		want   int
 	}{
-		"stat": {doubled("f", "%n%n%n%n", 13) + "cd /tmp; echo >" + strings.Repeat("n", 200) + "; stat -c $f n*", 200*4<<13 + 1},
 		"set":  {doubled("x", quotes, 14) + "readonly x; readonly", len("readonly x=''\n") + 5*8<<14},
 		"trap": {doubled("x", quotes, 14) + "trap \"$x\" 1; trap", len("trap -- '' HUP\n") + 5*8<<14},
 	} {
@@ -282,7 +281,6 @@ func TestWhatIsNestedTooDeeplyIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ script, stderr string }{
 		"a set of tr":          {doubled("x", `\0-\377`, 14) + "tr $x y </dev/null", "set is too long"},
 		"the second set of tr": {doubled("x", `\0-\377`, 14) + "tr y $x </dev/null", "set is too long"},
-		"clauses of chmod":     {doubled("x", "a+r,", 8) + "chmod ${x}a+r /tmp", "invalid mode"},
 		"parentheses of test":  {doubled("x", "( ", 16) + "[ $x a ]", "nested too deeply"},
 		"select":               {doubled("x", "select a in b; do ", 13) + `eval "$x"`, "nested too deeply"},
 		"time":                 {doubled("x", "time ", 13) + `eval "$x"`, "nested too deeply"},
