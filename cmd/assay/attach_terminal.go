@@ -86,14 +86,12 @@ func takeHands(terminal *localTerminal) *hands {
 		signals: make(chan attach.Signal), resized: make(chan struct{}, 1),
 	}
 	notifyMore(h.caught, h.changed)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		for s := range h.caught {
 			h.signals <- signalOf(s)
 		}
-	}()
-	go func() {
-		defer crash.Catch()
+	})
+	crash.Go(func() {
 		for s := range h.changed {
 			if terminal != nil && continued(s) {
 				terminal.again()
@@ -103,7 +101,7 @@ func takeHands(terminal *localTerminal) *hands {
 			default:
 			}
 		}
-	}()
+	})
 	return h
 }
 

@@ -44,11 +44,10 @@ func (c *child) start(io stdio) error {
 		return fmt.Errorf("--exec: %w", err)
 	}
 	c.cmd, c.ended = cmd, ended
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		c.err = cmd.Wait()
 		close(ended)
-	}()
+	})
 	return nil
 }
 
@@ -77,14 +76,13 @@ func (c *child) up(ctx context.Context, o suites.Options) error {
 	defer cancel()
 	stop := make(chan struct{})
 	defer close(stop)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		select {
 		case <-c.ended:
 			cancel()
 		case <-stop:
 		}
-	}()
+	})
 	if err = t.Wait(waiting, o.Wait); err == nil || ctx.Err() != nil || waiting.Err() == nil {
 		return err
 	}

@@ -54,11 +54,10 @@ func serveLoadMetrics(ctx context.Context, io stdio, addr string, next load.Prog
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(m.ended)
 		_ = m.server.Serve(l) // ends by end
-	}()
+	})
 	io.notef("metrics of the driver: http://%s/metrics\n", l.Addr())
 	return m, nil
 }

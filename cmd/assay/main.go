@@ -98,8 +98,7 @@ func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	var stopped atomic.Bool
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		first := true
 		for s := range signals {
 			if stopped.Load() {
@@ -116,7 +115,7 @@ func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 			io.errorf("\ninterrupted: cleaning up; interrupt again to quit at once\n")
 			cancel()
 		}
-	}()
+	})
 	return ctx, func() {
 		stopped.Store(true)
 		signal.Stop(signals)

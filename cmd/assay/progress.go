@@ -157,11 +157,10 @@ func (l *lines) Begin(run *bundle.Run, instances []scenarios.Instance) {
 	l.total, l.began, l.running = len(instances), time.Now(), map[string]int{}
 	l.quit, l.ended = make(chan struct{}), make(chan struct{})
 	l.io.errorf("%s\n", headline(run, len(instances)))
-	go l.loop()
+	crash.Go(l.loop)
 }
 
 func (l *lines) loop() {
-	defer crash.Catch()
 	defer close(l.ended)
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()

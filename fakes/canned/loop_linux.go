@@ -58,10 +58,9 @@ func serve(listener net.Listener, s served, done chan<- error) (stop func(), err
 		l.close()
 		return nil, os.NewSyscallError("dup", err)
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		done <- l.run()
-	}()
+	})
 	return func() {
 		l.stopping.Store(true)
 		signal(wake)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
+	"assay/internal/crash"
 )
 
 // Sandboxes are the sandboxes of a plane, as the API sees them. Errors are *Error;
@@ -39,7 +40,7 @@ type store struct {
 	all    map[string]*Sandbox
 	making int // sandboxes under construction
 	closed bool
-	made   sync.WaitGroup // waits for those under construction
+	made   crash.Group // waits for those under construction
 }
 
 var _ Sandboxes = (*store)(nil)
@@ -236,7 +237,7 @@ func (p *store) close() {
 	p.closed = true
 	p.mu.Unlock()
 	p.made.Wait()
-	var killers sync.WaitGroup
+	var killers crash.Group
 	for _, s := range p.sandboxes() {
 		killers.Go(func() {
 			s.kill()

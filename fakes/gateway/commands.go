@@ -40,7 +40,6 @@ type commands struct {
 	own   clock
 	shell []string // runs the commands; empty means /bin/sh -c
 	forms bool     // accept a body that a form can send
-	*budgets
 }
 
 // routes returns the handlers of the alias by pattern.
@@ -193,17 +192,11 @@ func (c *commands) show(w http.ResponseWriter, r *http.Request) error {
 	return c.describe(w, infoOf(p))
 }
 
-// describe writes commands, which a client that does not read keeps in memory.
+// describe writes commands.
 func (c *commands) describe(w http.ResponseWriter, v any) error {
 	var text bytes.Buffer
 	if err := json.NewEncoder(&text).Encode(v); err != nil {
 		return err
-	}
-	if n := text.Len(); n > longList {
-		if !c.lists.take(n) {
-			return errLists
-		}
-		defer c.lists.giveBack(n)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, err := w.Write(text.Bytes())

@@ -88,7 +88,7 @@ func TestStreamsThatAreResetAtOnceAreBounded(t *testing.T) {
 	}
 	streams, most, room := 12_000, uint64(floodHeap/8), 4_000
 	if os.Getenv("ASSAY_NIGHTLY") != "" { // the real size takes half a minute
-		streams, most, room = 200_000, floodHeap, capacity()
+		streams, most, room = 200_000, floodHeap, maxProcesses
 	}
 	for _, f := range []struct{ name, path, body string }{
 		{"health", "/health", ""},

@@ -46,7 +46,6 @@ func follow(ctx context.Context, s *Stream) error {
 	if err := s.Sink.Send(Event{Kind: EventStart, PID: s.Process.PID}); err != nil {
 		return err
 	}
-	s.sub.delivered()
 	done := ctx.Done()
 	for {
 		ended, err := s.drain()
@@ -82,7 +81,6 @@ func (s *Stream) drain() (ended bool, err error) {
 			return false, err
 		}
 		if i == 0 {
-			s.sub.delivered()
 		}
 		s.sub.sent(c.size())
 	}

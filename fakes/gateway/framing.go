@@ -3,10 +3,13 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
+
+	"assay/fakes/strict"
 )
 
 // framedConn looks for requests of HTTP/1.1 with both Content-Length and Transfer-Encoding. Two servers in a row may disagree about where such a
@@ -90,4 +93,38 @@ func closeAmbiguous(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*framedConn); ok && r.ProtoMajor == 1 && c.ambiguous.Load() {
 		w.Header().Set("Connection", "close")
 	}
+}
+
+// tidied ends the connection of an ambiguous request, and does not wait long for the rest of a body that its handler
+// has not read.
+func tidied(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		closeAmbiguous(w, r)
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body := &seenBody{ReadCloser: r.Body}
+		r.Body = body
+		defer func() {
+			if !body.ended.Load() {
+				strict.LimitRest(w) // the server reads the rest
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// seenBody notes that a body has ended.
+type seenBody struct {
+	io.ReadCloser
+	ended atomic.Bool
+}
+
+func (b *seenBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.ended.Store(true)
+	}
+	return n, err
 }

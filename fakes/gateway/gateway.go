@@ -47,7 +47,7 @@ type Gateway struct {
 
 	mu       sync.Mutex
 	closing  bool
-	handlers sync.WaitGroup
+	handlers crash.Group
 	once     sync.Once
 	closeErr error
 }
@@ -116,13 +116,12 @@ func (g *Gateway) listen(ctx context.Context, o Options) error {
 	if change := o.Seams.Server; change != nil {
 		listener = change(g.server, listener)
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(g.served)
 		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("the gateway stopped serving", "err", err)
 		}
-	}()
+	})
 	g.mu.Lock()
 	g.unhook = context.AfterFunc(ctx, func() { _ = g.Close() })
 	g.mu.Unlock()
@@ -147,7 +146,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 func newTable(box Sandbox, o Options, b *books, own clock) *table {
 	return &table{
 		box: box, own: own, settings: newSettings(o), count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
-		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained, most: capacity(),
+		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained, most: maxProcesses,
 		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
 	}
@@ -168,13 +167,12 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	}
 	m := mounts{mux: http.NewServeMux(), front: front, auth: auth, forms: o.Token != "", surface: o.Seams.Surface}
 	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), smallGzip(), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
-	held := newBudgets()
-	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell, budgets: held},
+	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell},
 		options, connect.WithInterceptors(o.Seams.Interceptors...))
 	m.mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
 	path, rpc = probeconnect.NewProbeHandler(probeService{}, options)
 	m.mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
-	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: m.forms, budgets: held}).routes() {
+	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: m.forms}).routes() {
 		m.mount(SurfaceCommands, pattern, h, auth.over)
 	}
 	a := &attach{table: processes, own: own, shell: o.Shell}
@@ -191,8 +189,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	}
 	m.mount(SurfaceMetrics, "GET /metrics", orMachine(metrics), auth.over)
 	m.mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), asIs)
-	surfaces := newImpatient(newDoor(o).over(front.Routes(m.mux)),
-		envd.File_process_process_proto.Services().ByName("Process"), probe.File_assay_v1_probe_proto.Services().ByName("Probe"))
+	surfaces := tidied(newDoor(o).over(front.Routes(m.mux)))
 	return apply[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, surfaces)), nil
 }
 

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -101,5 +103,20 @@ func TestTheEndOfTheContextClosesTheGateway(t *testing.T) {
 	}
 	if _, err := Start(context.Background(), Options{MetricsPrefix: "a-b"}); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("a prefix that is invalid in a metric name: %v", err)
+	}
+}
+
+func TestARequestMayIgnoreABodyThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, Options{})
+	c := gatewaytest.Dial(t, g)
+	if _, err := fmt.Fprint(c, "GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if a := c.Answer("GET"); a.Status/100 != 2 {
+		t.Errorf("%d", a.Status)
+	}
+	if rest, err := io.ReadAll(c); err != nil || strings.Contains(string(rest), "HTTP/") {
+		t.Errorf("the connection did not end: %q, %v", rest, err)
 	}
 }

@@ -54,10 +54,9 @@ const (
 	shortLog    = 4 << 10
 )
 
-// store counts what the hubs of a gateway hold together, and how late they deliver.
+// store counts what the hubs of a gateway hold together.
 type store struct {
 	backlogs, logs atomic.Int64
-	pace           pace
 }
 
 // hub distributes the output of one process to its subscribers, line by line, and
@@ -93,9 +92,7 @@ type Subscriber struct {
 	hub    *hub
 	ready  chan struct{} // holds one token when there may be something to take
 	queue  []Chunk
-	queued time.Time // when the first of the queue was written
-	taken  time.Time // the same of the chunks last taken; before that, when it subscribed
-	reader Reader    // Backlog counts what is queued, or taken and not yet sent
+	reader Reader // Backlog counts what is queued, or taken and not yet sent
 	lost   bool
 }
 
@@ -107,7 +104,7 @@ func (h *hub) subscribe() *Subscriber {
 	for s := range h.cutters {
 		h.flushRest(virtual.Stream(s)) // it belongs to the earlier readers
 	}
-	s := &Subscriber{hub: h, ready: make(chan struct{}, 1), taken: time.Now(), reader: Reader{ID: h.joined, Late: h.joined > 0, AfterEnd: h.ended}}
+	s := &Subscriber{hub: h, ready: make(chan struct{}, 1), reader: Reader{ID: h.joined, Late: h.joined > 0, AfterEnd: h.ended}}
 	h.joined++
 	if !h.ended {
 		h.subs[s] = struct{}{}
@@ -133,9 +130,6 @@ func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	batch, s.queue = s.queue, nil
-	if len(batch) > 0 {
-		s.taken = s.queued
-	}
 	return batch, s.hub.ended && !s.lost && s.hub.fanout.Ends(s.reader), s.lost
 }
 
@@ -146,9 +140,6 @@ func (s *Subscriber) sent(n int) {
 	s.behind(-n)
 	s.hub.moved()
 }
-
-// delivered records that the first of the chunks last taken has been sent, or the start event.
-func (s *Subscriber) delivered() { s.hub.store.pace.delivered(s.taken, time.Now()) }
 
 // close removes the subscriber and drops its queue.
 func (s *Subscriber) close() {
@@ -233,9 +224,6 @@ func (h *hub) publish(c Chunk) {
 
 // enqueue adds c to the queue of s. Called with mu held.
 func (s *Subscriber) enqueue(c Chunk) {
-	if len(s.queue) == 0 {
-		s.queued = time.Now()
-	}
 	s.queue = append(s.queue, c)
 	s.behind(c.size())
 }

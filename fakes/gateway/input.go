@@ -72,13 +72,8 @@ type inputMessage interface {
 	GetInput() *envd.ProcessInput
 }
 
-// feed writes the input of a message to p. The whole message stays in memory until p has read it.
+// feed writes the input of a message to p.
 func (s *service) feed(ctx context.Context, p *Process, in inputMessage) error {
-	n := proto.Size(in)
-	if !s.inputs.take(n) {
-		return errInputs
-	}
-	defer s.inputs.giveBack(n)
 	switch m := in.GetInput().GetInput().(type) {
 	case *envd.ProcessInput_Stdin:
 		if p.PTY != nil {

@@ -42,11 +42,10 @@ func afterExit(p Run, fn func()) {
 		v.AfterExit(fn)
 		return
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		<-p.Exited()
 		fn()
-	}()
+	})
 }
 
 // Input carries input to a process. Write blocks while the pipe is full,

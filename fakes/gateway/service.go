@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/strict"
 	"assay/fakes/virtual"
@@ -30,7 +29,6 @@ type service struct {
 	seams Seams
 	// shell, when set, holds the words with which every command must begin.
 	shell []string
-	*budgets
 }
 
 var _ processconnect.ProcessHandler = (*service)(nil)
@@ -49,16 +47,10 @@ var (
 
 // List returns the live processes, sorted by pid, with their configuration as
 // requested.
-func (s *service) List(ctx context.Context, _ *connect.Request[envd.ListRequest]) (*connect.Response[envd.ListResponse], error) {
+func (s *service) List(_ context.Context, _ *connect.Request[envd.ListRequest]) (*connect.Response[envd.ListResponse], error) {
 	out := &envd.ListResponse{}
 	for _, p := range s.table.List() {
 		out.Processes = append(out.Processes, configOf(p))
-	}
-	if n := proto.Size(out); n > longList {
-		if !s.lists.take(n) {
-			return nil, errLists
-		}
-		context.AfterFunc(ctx, func() { s.lists.giveBack(n) }) // when the response is written
 	}
 	return connect.NewResponse(out), nil
 }

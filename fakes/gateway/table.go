@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/virtual"
+	"assay/internal/crash"
 	envd "assay/internal/envd/process"
 )
 
@@ -68,7 +69,7 @@ type table struct {
 	// self is the decorated table, which the timers use too.
 	self Table
 
-	watchers sync.WaitGroup
+	watchers crash.Group
 
 	mu     sync.Mutex
 	live   map[uint32]*Process

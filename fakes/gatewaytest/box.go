@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"assay/fakes/virtual"
+	"assay/internal/crash"
 )
 
 // Box is a sandbox whose processes do what a test tells them to.
@@ -45,7 +46,7 @@ func (b *Box) Start(spec virtual.Spec) (*Process, error) {
 	p := &Process{Spec: spec, pid: b.last, exited: make(chan struct{}), drained: make(chan struct{})}
 	b.procs = append(b.procs, p)
 	if b.Program != nil {
-		go func() { p.Exit(virtual.Status{Code: b.Program(p)}) }()
+		crash.Go(func() { p.Exit(virtual.Status{Code: b.Program(p)}) })
 	}
 	return p, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/crash"
 )
 
 // http2Modes speak HTTP/2 with prior knowledge only, and misbehave at every HEADERS frame.
@@ -113,7 +115,7 @@ func repeat(f *http2.Framer, write func(*http2.Framer) error) {
 // floodH2 repeats a frame without end, and reads all that the client sends.
 func floodH2(write func(*http2.Framer) error) func(*net.TCPConn) {
 	return func(c *net.TCPConn) {
-		go drain(c)
+		crash.Go(func() { drain(c) })
 		f := http2.NewFramer(c, nil)
 		if f.WriteSettings() == nil {
 			repeat(f, write)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"assay/fakes/gateway"
+	"assay/internal/crash"
 )
 
 // Scope is the part of a gateway that a mode changes.
@@ -163,7 +164,7 @@ type openConns struct {
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
 	closed bool
-	done   sync.WaitGroup
+	done   crash.Group
 }
 
 // add registers c, or closes it if the server is closed.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"assay/internal/crash"
 	"assay/internal/wire"
 )
 
@@ -31,7 +32,7 @@ func socketModes() []Mode {
 	// then switches protocols, sends a beginning and repeats the rest without end.
 	then := func(id, first, more string) Mode {
 		return mode(id, func(c net.Conn, switched string) {
-			go drain(c)
+			crash.Go(func() { drain(c) })
 			if send(c, switched+first) && more != "" {
 				flood(c, more)
 			}
@@ -47,7 +48,7 @@ func socketModes() []Mode {
 			drain(c)
 		}),
 		mode("gigabyte", func(c net.Conn, switched string) {
-			go drain(c)
+			crash.Go(func() { drain(c) })
 			send(c, switched)
 			for range 1 << 15 {
 				if !send(c, block) {

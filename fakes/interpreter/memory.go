@@ -30,8 +30,7 @@ func watchHeap(thread *starlark.Thread, limit uint64) (stop func()) {
 	}
 	check()
 	done := make(chan struct{})
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		ticker := time.NewTicker(heapEvery)
 		defer ticker.Stop()
 		for {
@@ -42,6 +41,6 @@ func watchHeap(thread *starlark.Thread, limit uint64) (stop func()) {
 				check()
 			}
 		}
-	}()
+	})
 	return func() { close(done) }
 }

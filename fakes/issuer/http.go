@@ -37,11 +37,10 @@ func Start(ctx context.Context, listen string, o Options) (*Issuer, error) {
 	}
 	i.served = make(chan struct{})
 	i.server = &http.Server{Handler: i.Handler(), ReadHeaderTimeout: headerTimeout}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(i.served)
 		_ = i.server.Serve(l)
-	}()
+	})
 	return i, nil
 }
 

@@ -54,7 +54,7 @@ func (t *files) Watch(name string, recursive bool) (tree.Watcher, error) {
 		_ = notify.Close()
 		return nil, failure("watch", name, err)
 	}
-	go w.run()
+	crash.Go(w.run)
 	return w, nil
 }
 
@@ -107,7 +107,6 @@ func (w *watcher) host(rel string) string { return filepath.Join(w.files.real, r
 
 // run reads the events of the kernel until the watcher is closed.
 func (w *watcher) run() {
-	defer crash.Catch()
 	for {
 		select {
 		case e, ok := <-w.notify.Events:

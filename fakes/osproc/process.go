@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"assay/fakes/virtual"
-	"assay/internal/crash"
 )
 
 // Process is a running or ended process. It is safe for concurrent use. Its methods have the guarantees of [virtual.Process].
@@ -121,7 +120,6 @@ func (p *Process) letGo() {
 
 // wait waits for the end of the process.
 func (p *Process) wait() {
-	defer crash.Catch()
 	status := p.reap()
 	p.deliverRest()
 	p.status = status

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assay/fakes/virtual"
-	"assay/internal/crash"
 )
 
 // capacity exceeds the buffer of a pipe (64 KiB) or a terminal (about 68 KiB): after the end of a process, its remaining output is within this
@@ -41,7 +40,6 @@ func newReader(f *os.File, stream virtual.Stream, deliver func(s virtual.Stream,
 
 // run reads to the end: EOF of a pipe, EIO of a terminal that no process holds any more, or our close.
 func (r *reader) run() {
-	defer crash.Catch()
 	defer close(r.done)
 	defer func() { _ = r.f.Close() }() // a hangup may have closed it
 	buf := make([]byte, r.size)

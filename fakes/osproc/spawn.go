@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"assay/fakes/virtual"
+	"assay/internal/crash"
 )
 
 // The read buffers: no delivery is larger.
@@ -41,9 +42,9 @@ func (s *System) spawn(spec virtual.Spec, c command) (*Process, error) {
 	p.pid = uint32(p.proc.Pid)
 	s.add(p)
 	for _, r := range p.readers {
-		go r.run()
+		crash.Go(r.run)
 	}
-	go p.wait()
+	crash.Go(p.wait)
 	return p, nil
 }
 

@@ -86,11 +86,10 @@ type client struct {
 func (c *client) run() {
 	c.arm()
 	reading := make(chan struct{})
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(reading)
 		c.read()
-	}()
+	})
 	c.close(c.pump())
 	<-reading
 	<-c.conn.ended

@@ -42,7 +42,7 @@ type calmConn struct {
 // newCalmConn takes over a connection.
 func newCalmConn(c net.Conn) *calmConn {
 	calm := &calmConn{Conn: c, ended: make(chan struct{}), work: make(chan struct{}, 1)}
-	go calm.run()
+	crash.Go(calm.run)
 	return calm
 }
 
@@ -175,7 +175,6 @@ func (c *calmConn) fail(err error) {
 
 // run writes what waits until the connection is closed or broken.
 func (c *calmConn) run() {
-	defer crash.Catch()
 	defer close(c.ended)
 	var spare []byte // never the buffer that others append to
 	for {

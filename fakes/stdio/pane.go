@@ -3,8 +3,6 @@ package stdio
 import (
 	"syscall"
 	"time"
-
-	"assay/internal/crash"
 )
 
 // mainPane is the name of the first process of a session.
@@ -40,7 +38,6 @@ func (p *pane) stream(stderr bool) byte {
 
 // run feeds the output of the process to the clients, until its end.
 func (p *pane) run() {
-	defer crash.Catch()
 	defer p.session.server.followers.Done()
 	feed := p.session.feed
 	code, err := p.process.Follow(func(stderr bool, data []byte) {

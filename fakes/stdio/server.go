@@ -57,8 +57,8 @@ type Policy struct {
 type Server struct {
 	options   Options
 	controls  map[string]func(c *client, m control) error
-	followers sync.WaitGroup // of panes
-	handlers  sync.WaitGroup
+	followers crash.Group // of panes
+	handlers  crash.Group
 
 	mu       sync.Mutex
 	sessions map[string]*session // with an id
@@ -228,10 +228,9 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	for _, c := range open {
-		go func() {
-			defer crash.Catch()
+		crash.Go(func() {
 			c.closeAtStop()
-		}()
+		})
 	}
 	stop := time.AfterFunc(stopGrace, func() {
 		for _, c := range open {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"assay/internal/crash"
 )
 
 // The bounds of sessions.
@@ -70,7 +72,7 @@ func (s *session) add(p *pane) {
 // run begins to follow a pane.
 func (s *session) run(p *pane) {
 	s.server.followers.Add(1)
-	go p.run()
+	crash.Go(p.run)
 }
 
 // join adds a client, which reads what is kept and all that follows.

@@ -82,7 +82,7 @@ func (in *stdin) stop() {
 func (in *stdin) work() {
 	if !in.writing {
 		in.writing = true
-		go in.write()
+		crash.Go(in.write)
 	}
 }
 
@@ -102,7 +102,6 @@ func (in *stdin) moved() {
 
 // write writes until nothing waits.
 func (in *stdin) write() {
-	defer crash.Catch()
 	for {
 		data, more := in.next()
 		if !more {

@@ -6,9 +6,8 @@ import "assay/internal/crash"
 // handler that waits for hours runs what needs much stack for a moment, as protojson does, aside.
 func Aside(fn func() error) error {
 	done := make(chan error, 1)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		done <- fn()
-	}()
+	})
 	return <-done
 }

@@ -150,12 +150,11 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 		if background && sh.tty == nil {
 			sub.inherited = sub.inherited.with(sigINT).with(sigQUIT)
 		}
-		go func() {
-			defer crash.Catch()
+		crash.Go(func() {
 			defer sub.p.leave()
 			sub.stmt(st, true)
 			sub.p.exit(sub.finish())
-		}()
+		})
 	}
 	return procs, nil
 }

@@ -101,10 +101,9 @@ func (p *Process) AfterExit(fn func()) {
 
 // detach runs fn on a goroutine of its own.
 func detach(fn func()) {
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		fn()
-	}()
+	})
 }
 
 // Drained is closed when the process has ended and nothing holds its output any more. There is no output afterwards.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"path"
 	"strings"
+
+	"assay/internal/crash"
 )
 
 // maxArg is Linux's MAX_ARG_STRLEN: the maximum length of an argument or environment string with its NUL.
@@ -99,7 +101,7 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	}
 	p := s.newLeader(spec)
 	t := &task{p: p, args: append([]string(nil), spec.Argv...), env: env, dir: dir}
-	go t.main()
+	crash.Go(t.main)
 	return p, nil
 }
 

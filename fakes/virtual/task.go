@@ -7,8 +7,6 @@ import (
 	"path"
 	"strings"
 	"syscall"
-
-	"assay/internal/crash"
 )
 
 // program is a utility. It returns its exit code, which is ignored if the process has ended meanwhile. It may block only in reads, writes and waits of
@@ -26,7 +24,6 @@ type task struct {
 
 // main runs a process of Start to its end.
 func (t *task) main() {
-	defer crash.Catch()
 	if len(t.args) == 0 {
 		t.args = []string{""}
 	}

@@ -110,13 +110,12 @@ func (t *terminal) startEcho() {
 		return
 	}
 	t.busy = true
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		t.mu.Lock()
 		t.deliverEcho()
 		t.mu.Unlock()
 		t.out.release()
-	}()
+	})
 }
 
 // deliverEcho ends a turn: it delivers pending echo and lets others deliver. The caller holds mu and the turn.

@@ -140,11 +140,10 @@ func muteSockets(b *build) {
 		}
 		defer m.client.Close()
 		gone := make(chan struct{})
-		go func() {
-			defer crash.Catch()
+		crash.Go(func() {
 			defer close(gone)
 			_, _ = io.Copy(io.Discard, m.client)
-		}()
+		})
 		select {
 		case <-gone:
 		case <-closed:

@@ -36,10 +36,9 @@ func soakFaults() []fault {
 			onEveryStart(func() func(n int) {
 				return func(n int) {
 					if n%goroutineEvery == 0 {
-						go func() {
-							defer crash.Catch()
+						crash.Go(func() {
 							<-done
-						}()
+						})
 					}
 				}
 			})(b)

@@ -272,8 +272,7 @@ func wsFrameVariants() []variant {
 func pings(c *wsConn) wsStage {
 	over := make(chan struct{})
 	closing := false
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		beat := time.NewTicker(pingEvery)
 		defer beat.Stop()
 		for {
@@ -286,7 +285,7 @@ func pings(c *wsConn) wsStage {
 				c.ping("beat", over)
 			}
 		}
-	}()
+	})
 	return wsStage{toClient: func(f wsFrame, next func(wsFrame)) {
 		if f.Opcode == wire.WSClose && !closing {
 			closing = true

@@ -244,10 +244,9 @@ func runAnyway(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		upgrade.Header.Set(name, value)
 	}
 	nobody := &pipeWriter{header: http.Header{}}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		next.ServeHTTP(nobody, upgrade)
-	}()
+	})
 	next.ServeHTTP(w, r)
 }
 
@@ -265,11 +264,10 @@ func (p *pipeWriter) Write(b []byte) (int, error) { return len(b), nil }
 // Hijack returns a connection that drops what is written.
 func (p *pipeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, drain := net.Pipe()
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		_, _ = io.Copy(io.Discard, drain)
 		_ = drain.Close()
-	}()
+	})
 	return c, bufio.NewReadWriter(bufio.NewReader(c), bufio.NewWriter(c)), nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -166,21 +165,18 @@ func (s *session) serve(ctx context.Context, l link, again bool) verdict {
 			return false
 		}
 	}
-	var senders sync.WaitGroup
+	var senders crash.Group
 	senders.Go(func() {
-		defer crash.Catch()
 		s.sendControls(ctx, controls, tell)
 	})
 	if s.keys != nil {
 		senders.Go(func() {
-			defer crash.Catch()
 			s.sendInput(ctx, l, tell)
 		})
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		s.follow(l, tell)
-	}()
+	})
 	d := &dispatcher{session: s, ctx: ctx, link: l, controls: controls}
 	if again {
 		d.resize()

@@ -48,7 +48,7 @@ type conn struct {
 func newConn(c net.Conn, p *pulse) *conn {
 	p.beat()
 	w := &conn{Conn: c, pulse: p, changed: make(chan struct{})}
-	go w.pump()
+	crash.Go(w.pump)
 	return w
 }
 
@@ -101,7 +101,6 @@ func (c *conn) room(ctx context.Context, limit int) error {
 
 // pump sends what is queued, in order.
 func (c *conn) pump() {
-	defer crash.Catch()
 	for {
 		c.mu.Lock()
 		next, err, changed := c.queue, c.err, c.changed

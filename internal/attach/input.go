@@ -34,12 +34,11 @@ func newKeyboard(in io.Reader, typed, raw bool) *keyboard {
 	if typed {
 		k.chunks = make(chan []byte, typedChunks)
 	}
-	go k.read(in, typed, raw)
+	crash.Go(func() { k.read(in, typed, raw) })
 	return k
 }
 
 func (k *keyboard) read(in io.Reader, typed, raw bool) {
-	defer crash.Catch()
 	size := pieces
 	if typed {
 		size = typedChunk

@@ -11,7 +11,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"assay/internal/crash"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 )
@@ -74,7 +73,6 @@ func (b beating) Read(p []byte) (int, error) {
 
 // watch ends the stream of a gateway that has sent keepalives, and sends nothing any more.
 func (l *processLink) watch() {
-	defer crash.Catch()
 	for {
 		select {
 		case <-l.ctx.Done():

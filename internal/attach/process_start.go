@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/internal/crash"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/target"
@@ -47,7 +48,7 @@ func (o *Options) dialProcess(ctx context.Context, t *target.Target, pid uint32,
 		l := o.newProcessLink(ctx, t, f)
 		err := l.open(ctx, o, pid, size)
 		if err == nil {
-			go l.watch()
+			crash.Go(l.watch)
 			return l, nil
 		}
 		l.cancel()

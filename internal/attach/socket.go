@@ -105,14 +105,13 @@ func (o *Options) dialSocket(ctx context.Context, t *target.Target, again bool, 
 	ws.SetReadLimit(-1) // it is read piece by piece
 	l := &socketLink{ws: ws, conn: made, clock: o.Clock, buf: make([]byte, pieces), decoder: wire.StdioDecoder{Panes: true}}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	go l.watch()
+	crash.Go(l.watch)
 	return l, nil
 }
 
 // watch sends pings, so that neither side takes a silent session for a dead one, and ends the
 // connection to a gateway that sends nothing any more.
 func (l *socketLink) watch() {
-	defer crash.Catch()
 	for {
 		select {
 		case <-l.ctx.Done():
@@ -123,14 +122,13 @@ func (l *socketLink) watch() {
 				l.cancel()
 				return
 			}
-			go l.ping()
+			crash.Go(l.ping)
 		}
 	}
 }
 
 // ping sends a ping. Its pong counts when it comes, as every byte does.
 func (l *socketLink) ping() {
-	defer crash.Catch()
 	ctx, cancel := context.WithTimeout(l.ctx, pongWait)
 	defer cancel()
 	_ = l.ws.Ping(ctx) // the end of a connection is the reader's to see
@@ -272,11 +270,10 @@ func (l *socketLink) signal(_ context.Context, s Signal) error {
 // session by itself.
 func (l *socketLink) close(bool) {
 	done := make(chan struct{})
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(done)
 		_ = l.ws.Close(websocket.StatusNormalClosure, "")
-	}()
+	})
 	t := time.NewTimer(goodbye)
 	defer t.Stop()
 	select {

@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"assay/internal/crash"
 )
 
 // record is what happened in a page that a quiet page does not do.
@@ -38,7 +40,7 @@ func (p *Page) event(event any) {
 		}
 	case *page.EventJavascriptDialogOpening:
 		p.say("dialog: %s %q", e.Type, e.Message)
-		go p.dismiss()
+		crash.Go(p.dismiss)
 	case *network.EventRequestWillBeSent:
 		p.request(e)
 	}

@@ -12,9 +12,9 @@ var handler atomic.Pointer[func(value any, stack []byte)]
 // return. Package main sets it once, before any goroutine starts.
 func Handle(take func(value any, stack []byte)) { handler.Store(&take) }
 
-// Catch hands a panic of the calling goroutine to the program. It is deferred first in
-// every goroutine, because a panic that nobody recovers ends the program with exit code 2
-// and the trace of all goroutines. Without Handle, as in tests, the panic continues.
+// Catch hands a panic of the calling goroutine to the program. Go and Group defer it, and so does a
+// function that a timer or a library calls, because a panic that nobody recovers ends the program with
+// exit code 2 and the trace of all goroutines. Without Handle, as in tests, the panic continues.
 func Catch() {
 	p := recover()
 	if p == nil {

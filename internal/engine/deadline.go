@@ -41,12 +41,11 @@ func (in *instance) estimated(wait time.Duration) time.Duration {
 // any of its exchanges.
 func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		if it.outlasts(ctx) {
 			end(context.DeadlineExceeded)
 		}
-	}()
+	})
 	return ctx, func() { end(nil) }
 }
 

@@ -143,7 +143,7 @@ func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engi
 			e.index[i] = s
 		}
 	}
-	go e.run(ctx)
+	crash.Go(func() { e.run(ctx) })
 	return e
 }
 
@@ -186,10 +186,9 @@ func (e *Engine) Into(run *bundle.Run) {
 }
 
 func (e *Engine) run(ctx context.Context) {
-	defer crash.Catch()
 	defer close(e.done)
 	sampling, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var sampler sync.WaitGroup
+	var sampler crash.Group
 	sampler.Go(e.sampleLag(sampling))
 	defer sampler.Wait()
 	defer stop()

@@ -284,10 +284,9 @@ func fires(f func(context.Context) error) (action, error) { return action{fire: 
 // parallel runs steps in parallel and waits for all of them.
 func (it *iteration) parallel(ctx context.Context, steps []scenarios.Step) error {
 	errs := make([]error, len(steps))
-	var all sync.WaitGroup
+	var all crash.Group
 	for i := range steps {
 		all.Go(func() {
-			defer crash.Catch()
 			errs[i] = guard(func() error { return it.step(ctx, &steps[i], "") })
 		})
 	}

@@ -51,10 +51,9 @@ func (e *Engine) pool(ctx context.Context, slots []*slot, putsOff func(*slot) bo
 	if jobs > 1 {
 		q.idle = mostIdle * jobs
 	}
-	var workers sync.WaitGroup
+	var workers crash.Group
 	var work func()
 	work = func() {
-		defer crash.Catch()
 		for s := q.take(); s != nil; s = q.take() {
 			var replaced atomic.Bool
 			s.idles = sync.OnceFunc(func() {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -47,7 +47,7 @@ func (it *iteration) race(ctx context.Context, r *scenarios.Race) error {
 	}
 	start := newBarrier(2)
 	errs := make([]error, 2)
-	var both sync.WaitGroup
+	var both crash.Group
 	both.Go(func() { errs[0] = guard(func() error { return start.run(a, max(0, -offset)) }) })
 	both.Go(func() { errs[1] = guard(func() error { return start.run(b, max(0, offset)) }) })
 	start.ready.Wait()
@@ -82,7 +82,7 @@ func (it *iteration) prepareSide(ctx context.Context, st *scenarios.Step, as str
 
 // barrier releases goroutines at an instant that is known only when it opens.
 type barrier struct {
-	ready   sync.WaitGroup
+	ready   crash.Group
 	release chan struct{}
 	base    time.Time // set before release is closed
 	off     bool

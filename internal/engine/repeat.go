@@ -100,10 +100,9 @@ func (r *repeater) run(ctx context.Context) {
 	if !r.orders.any() {
 		workers = min(workers, r.times)
 	}
-	var all sync.WaitGroup
+	var all crash.Group
 	for range workers {
 		all.Go(func() {
-			defer crash.Catch()
 			for {
 				index, ok := r.take(ctx)
 				if !ok {

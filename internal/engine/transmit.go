@@ -68,7 +68,7 @@ type writing struct {
 func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 	w := &writing{x: x}
 	w.ctx, w.cancel = context.WithCancel(ctx)
-	go w.watch(e.readOn())
+	crash.Go(func() { w.watch(e.readOn()) })
 	return w
 }
 
@@ -77,7 +77,6 @@ func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 const looks = 5
 
 func (w *writing) watch(moment time.Duration) {
-	defer crash.Catch()
 	select {
 	case <-w.x.Done():
 	case <-w.ctx.Done():

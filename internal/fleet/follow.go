@@ -19,11 +19,10 @@ func again(ctx context.Context, nc *nats.Conn, do func(ctx context.Context)) {
 	for ctx.Err() == nil {
 		turn, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})
-		go func() {
-			defer crash.Catch()
+		crash.Go(func() {
 			defer close(ended)
 			do(turn)
-		}()
+		})
 		select {
 		case <-back:
 			stop()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -44,9 +43,8 @@ type dying struct {
 func (f *follower) run(ctx context.Context) error {
 	h := f.hall
 	reading, stop := context.WithCancel(context.Background())
-	var listening sync.WaitGroup
+	var listening crash.Group
 	listening.Go(func() {
-		defer crash.Catch()
 		followWindows(reading, h.nc.Conn, h.js, h.names.stream(), h.last+1, func(subject string, sequence uint64, payload []byte) {
 			select {
 			case f.windows <- stored{subject, sequence, payload}:

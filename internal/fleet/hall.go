@@ -26,7 +26,7 @@ type hall struct {
 	kv       jetstream.KeyValue
 	stream   jetstream.Stream
 	stop     context.CancelFunc
-	waiting  sync.WaitGroup // the goroutines that listen
+	waiting  crash.Group // the goroutines that listen
 	subs     []*nats.Subscription
 	owns     bool // this coordinator has begun the run, or taken it over, and ends it
 	round    int
@@ -190,7 +190,6 @@ func (h *hall) listen() error {
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.waiting.Go(func() {
-		defer crash.Catch()
 		followKeys(ctx, h.nc.Conn, h.kv, []string{"join.>", "ready.>", "seal.>", "stop.>", keyEnd}, h.note)
 	})
 	clock, err := tellTime(h.nc.Conn, h.names.clock(), h.opts.Now)
@@ -206,7 +205,6 @@ func (h *hall) listen() error {
 		h.subs = append(h.subs, sub)
 	}
 	h.waiting.Go(func() {
-		defer crash.Catch()
 		for ctx.Err() == nil {
 			_ = h.nc.Publish(h.names.alive(), nil) // one that is lost is followed by the next
 			pause(ctx, beatEvery)
@@ -372,11 +370,10 @@ func (h *hall) close() {
 	if h.owns && h.nc.IsConnected() {
 		_ = h.put(context.Background(), keyEnd, stop{Why: "the run is over"})
 	}
-	var ending sync.WaitGroup
+	var ending crash.Group
 	for i := range h.members {
 		if p := h.members[i].process; p != nil {
 			ending.Go(func() {
-				defer crash.Catch()
 				p.end(endWithin)
 			})
 		}

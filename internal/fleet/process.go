@@ -54,8 +54,7 @@ func launch(line []string, a assignment, exited func(how string)) (*process, err
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("worker process %d: %w", a.Shard+1, err)
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		err := cmd.Wait()
 		close(p.ended)
 		how := "its process ended"
@@ -66,7 +65,7 @@ func launch(line []string, a assignment, exited func(how string)) (*process, err
 			how += ": " + text
 		}
 		exited(how)
-	}()
+	})
 	if err := json.NewEncoder(p.in).Encode(a); err != nil {
 		p.end(0)
 		return nil, fmt.Errorf("worker process %d: %w", a.Shard+1, err)
@@ -116,8 +115,7 @@ func (t *tail) String() string {
 // suspend stops the processes as planned, until ctx ends. The result waits until they go on.
 func suspend(ctx context.Context, p *load.Pause, all []*process) (wait func()) {
 	done := make(chan struct{})
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(done)
 		if pause(ctx, p.At); ctx.Err() != nil {
 			return
@@ -129,6 +127,6 @@ func suspend(ctx context.Context, p *load.Pause, all []*process) (wait func()) {
 		for _, one := range all {
 			_ = machine.Continue(one.cmd.Process.Pid)
 		}
-	}()
+	})
 	return func() { <-done }
 }

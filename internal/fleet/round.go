@@ -45,10 +45,9 @@ func (w *worker) round(ctx context.Context, round int) error {
 	defer giveUp(nil)
 	watching, over := context.WithCancel(context.Background())
 	defer over()
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		w.obey(watching, round, giveUp)
-	}()
+	})
 	pub := &publisher{worker: w, round: round, digest: newDigest(), giveUp: working, last: begin.Add(p.HardEnd + part.Ending())}
 	late := max(time.Since(begin), 0)
 	if err := part.Run(working, p.Window, pub.publish); err != nil {

@@ -67,11 +67,10 @@ func Serve(ctx context.Context, in io.Reader, version string, engines ...load.En
 	if err := dec.Decode(&a); err != nil {
 		return fmt.Errorf("the assignment of a worker: %w", err)
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		_, _ = io.Copy(io.Discard, in)
 		stop(errStopped)
-	}()
+	})
 	err := Work(ctx, WorkerOptions{
 		Bus: a.Bus, Run: a.Run, Shard: a.Shard, Version: version,
 		Worker: load.Worker{Target: a.Target, Sandboxes: a.Sandboxes, Engines: engines, Local: true},
@@ -122,14 +121,12 @@ func Work(ctx context.Context, o WorkerOptions) error {
 		return w.refused(err)
 	}
 	listening, stop := context.WithCancel(context.Background())
-	var listeners sync.WaitGroup
+	var listeners crash.Group
 	defer func() { stop(); listeners.Wait() }()
 	listeners.Go(func() {
-		defer crash.Catch()
 		followKeys(listening, w.nc.Conn, w.kv, w.concerns(), w.note)
 	})
 	listeners.Go(func() {
-		defer crash.Catch()
 		w.beats(listening)
 	})
 	if err := w.rounds(ctx); err != nil {

@@ -85,10 +85,9 @@ func (f *Fleet) Create(ctx context.Context) error {
 		next <- struct{}{}
 	}
 	close(next)
-	var making sync.WaitGroup
+	var making crash.Group
 	for range min(atOnce, f.wanted) {
 		making.Go(func() {
-			defer crash.Catch()
 			for range next {
 				if stopping.Err() != nil {
 					return
@@ -270,10 +269,9 @@ func (f *Fleet) Close() (deleted int, left []string) {
 		next <- s
 	}
 	close(next)
-	var closing sync.WaitGroup
+	var closing crash.Group
 	for range min(atOnce, len(all)) {
 		closing.Go(func() {
-			defer crash.Catch()
 			for s := range next {
 				if s.Close() != nil {
 					continue

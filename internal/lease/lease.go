@@ -48,7 +48,7 @@ type Sandbox struct {
 	creation time.Duration // until the response
 
 	stop context.CancelFunc
-	done sync.WaitGroup
+	done crash.Group
 	once sync.Once
 	err  error // of Close
 }
@@ -91,7 +91,6 @@ func (s *Sandbox) keep(ctx context.Context) {
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.done.Go(func() {
-		defer crash.Catch()
 		s.extend(alive)
 	})
 }

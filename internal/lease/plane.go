@@ -177,11 +177,10 @@ func (p *plane) create(ctx context.Context, template string) (*Sandbox, error) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	result := make(chan outcome, 1)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		s, err := p.createWith(late, template, lifetime)
 		result <- outcome{s, err}
-	}()
+	})
 	select {
 	case o := <-result:
 		return o.sandbox, o.err

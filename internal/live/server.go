@@ -56,7 +56,7 @@ type Server struct {
 	served   chan struct{} // closed when no connection is accepted any more
 	quit     chan struct{} // closed by Close
 	told     chan struct{} // closed when no reader is told anything any more
-	readers  sync.WaitGroup
+	readers  crash.Group
 
 	mu    sync.Mutex
 	state *state
@@ -84,12 +84,11 @@ func Listen(ctx context.Context, addr string, face Face, clean func([]byte) []by
 		served: make(chan struct{}), quit: make(chan struct{}), told: make(chan struct{}),
 	}
 	s.server = &http.Server{Handler: s.handler(), ReadHeaderTimeout: writeLimit, MaxHeaderBytes: 16 << 10}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(s.served)
 		_ = s.server.Serve(l) // ends by Close
-	}()
-	go s.tell()
+	})
+	crash.Go(s.tell)
 	return s, nil
 }
 
@@ -159,7 +158,6 @@ func (s *Server) Close() {
 
 // tell sends what has changed to the readers, until Close.
 func (s *Server) tell() {
-	defer crash.Catch()
 	defer close(s.told)
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

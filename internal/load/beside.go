@@ -15,10 +15,9 @@ func (s *session) beside(ctx context.Context) (end func() bundle.LoadLedger) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	ledger := make(chan bundle.LoadLedger, 1)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		ledger <- s.opts.Beside(ctx, s.plan.Classes[0].Dialect.Run)
-	}()
+	})
 	return func() bundle.LoadLedger {
 		stop()
 		return <-ledger

@@ -32,10 +32,9 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 		defer warm.Stop()
 	}
 	done := make(chan error, 1)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		done <- s.engine.Run(ctx, s.plan, s.sink)
-	}()
+	})
 	scrapes := s.scrapes(ctx)
 	defer func() { stop(); scrapes.wait() }()
 	tick := time.NewTicker(time.Second)
@@ -139,13 +138,12 @@ func (s *session) scrapes(ctx context.Context) *scraping {
 	if s.crew != nil || s.opts.Beside != nil { // their counts come a second late or at the end, so the calls in flight are unknown
 		activity = nil
 	}
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(c.ended)
 		for n := range c.turns {
 			s.watch.during(ctx, fmt.Sprintf("%05d", n), activity)
 		}
-	}()
+	})
 	return c
 }
 

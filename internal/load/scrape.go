@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"sync"
 	"syscall"
 	"time"
 
@@ -80,10 +79,9 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 // sum reads the counters of all sandboxes and adds them up. Their texts are not saved.
 func (s *scraper) sum(ctx context.Context) (all ledger.Counters, err error) {
 	counters, failures := make([]ledger.Counters, len(s.requests)), make([]error, len(s.requests))
-	var reading sync.WaitGroup
+	var reading crash.Group
 	for first := range min(scrapesAtOnce, len(s.requests)) {
 		reading.Go(func() {
-			defer crash.Catch()
 			for i := first; i < len(s.requests); i += scrapesAtOnce {
 				body, err := s.read(ctx, &s.requests[i])
 				if err == nil {

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"assay/internal/crash"
@@ -102,11 +101,10 @@ func (p *Segment) Run(ctx context.Context, window time.Duration, publish func(*W
 	}
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	var running sync.WaitGroup
+	var running crash.Group
 	defer running.Wait()
 	defer stop()
 	running.Go(func() {
-		defer crash.Catch()
 		done <- p.engine.Run(ctx, p.plan, p.sink)
 	})
 	tick := time.NewTicker(window)

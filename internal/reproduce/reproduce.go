@@ -101,7 +101,7 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 	}
 	m.again(ctx, round)
 	m.compare(ctx, round)
-	var wait sync.WaitGroup
+	var wait crash.Group
 	defer wait.Wait()
 	turn := make(chan struct{}, parallel)
 	for n, i := range numbers {
@@ -113,7 +113,6 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 		f, replay := m.replayed(ctx, round[n])
 		out[i] = []bundle.Reproducer{replay}
 		wait.Go(func() {
-			defer crash.Catch()
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			m.try(ctx, f, &out[i])

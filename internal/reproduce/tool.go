@@ -105,8 +105,7 @@ const (
 // collect reads until the end, or until a lull after done.
 func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool, end func() error) {
 	pieces := make(chan []byte)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(pieces)
 		buf := make([]byte, 32<<10)
 		for {
@@ -118,7 +117,7 @@ func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool
 				return
 			}
 		}
-	}()
+	})
 	var all []byte
 	var quiet <-chan time.Time
 	left := 0 // steps

@@ -215,10 +215,9 @@ func (t *tester) each(ctx context.Context, n int, run func(context.Context, int)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
-	var workers sync.WaitGroup
+	var workers crash.Group
 	for range min(t.opts.Gateways, n) {
 		workers.Go(func() {
-			defer crash.Catch()
 			for i := range next {
 				if err := run(ctx, i); err != nil {
 					cancel(err)

@@ -19,12 +19,11 @@ func (s *soak) beside(ctx context.Context, index int, length time.Duration, run 
 		return s.worker.beside(ctx, run)
 	}
 	ended := make(chan bundle.LoadLedger, 1)
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		faults, ledger := s.injector.During(ctx, index, length, run)
 		s.faults = faults
 		ended <- ledger
-	}()
+	})
 	own := s.worker.beside(ctx, run)
 	return load.Sum(own, <-ended)
 }

@@ -165,8 +165,7 @@ func (s *sampler) watch(ctx context.Context, every time.Duration) (wait func()) 
 	s.minima = map[string]float64{}
 	s.mu.Unlock()
 	done := make(chan struct{})
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(done)
 		tick := time.NewTicker(every)
 		defer tick.Stop()
@@ -178,7 +177,7 @@ func (s *sampler) watch(ctx context.Context, every time.Duration) (wait func()) 
 			}
 			s.keep(s.sample(ctx))
 		}
-	}()
+	})
 	return func() { <-done }
 }
 

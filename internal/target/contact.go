@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
@@ -132,13 +131,12 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 func (c *client) otherContacts(ctx context.Context) []*contact {
 	ways := c.target.ways()
 	found := make([]*contact, len(ways))
-	var all sync.WaitGroup
+	var all crash.Group
 	for i, way := range ways {
 		if way == c.way {
 			continue
 		}
 		all.Go(func() {
-			defer crash.Catch()
 			f, err := c.on(way).contact(ctx)
 			if err == nil {
 				found[i] = f
@@ -156,13 +154,11 @@ func (c *client) contact(ctx context.Context) (*contact, error) {
 	defer cancel()
 	f := &contact{way: c.way}
 	var listErr, startErr error
-	var both sync.WaitGroup
+	var both crash.Group
 	both.Go(func() {
-		defer crash.Catch()
 		f.list, listErr = c.unary(ctx, call.List{})
 	})
 	both.Go(func() {
-		defer crash.Catch()
 		f.start, startErr = c.startTrue(ctx)
 	})
 	both.Wait()

@@ -89,14 +89,13 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 	defer cancel()
 
 	var mu, alone sync.Mutex
-	var all sync.WaitGroup
+	var all crash.Group
 	found := findings{}
 	for _, p := range probes() {
 		if !p.wanted(want) {
 			continue
 		}
 		all.Go(func() {
-			defer crash.Catch()
 			own := c.another()
 			got, late := p.attempt(bounded, own, want)
 			if try := 0; own.again(ctx, try) || late {

@@ -33,22 +33,19 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 		return f, nil
 	}
 	var mu sync.Mutex
-	var calls sync.WaitGroup
+	var calls crash.Group
 	set := func(id string, feature bundle.Feature) {
 		mu.Lock()
 		defer mu.Unlock()
 		f[id] = feature
 	}
 	calls.Go(func() {
-		defer crash.Catch()
 		set(featConnect, run.connect(ctx))
 	})
 	calls.Go(func() {
-		defer crash.Catch()
 		set(featList, c.list(ctx).decide(ctx, run))
 	})
 	calls.Go(func() {
-		defer crash.Catch()
 		set(featUpdate, run.update(ctx))
 	})
 	calls.Wait()

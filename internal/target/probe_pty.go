@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
@@ -57,15 +56,13 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 	}
 	var tries [patientTries]hearing
 	var plain hearing
-	var all sync.WaitGroup
+	var all crash.Group
 	for i := range tries {
 		all.Go(func() {
-			defer crash.Catch()
 			tries[i], _ = c.hear(ctx, command{text: patiently, pty: true})
 		})
 	}
 	all.Go(func() {
-		defer crash.Catch()
 		plain, _ = c.hear(ctx, command{text: patiently})
 	})
 	all.Wait()

@@ -143,10 +143,9 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 		return f, nil
 	}
 	var mu sync.Mutex
-	var all sync.WaitGroup
+	var all crash.Group
 	for id, look := range maps.All(optional) {
 		all.Go(func() {
-			defer crash.Catch()
 			found := look(ctx, c)
 			mu.Lock()
 			defer mu.Unlock()

@@ -46,11 +46,10 @@ func newConn(fd int32, send Send, config *tls.Config, side func(net.Conn, *tls.C
 // program ends before. The loop calls Feed and Finish until then, then Settle, and keeps the
 // deadline: End makes the handshake fail.
 func (t *Conn) Handshake(done func(state tls.ConnectionState, err error)) {
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		err := t.conn.HandshakeContext(context.Background())
 		done(t.conn.ConnectionState(), err)
-	}()
+	})
 }
 
 // Feed passes received bytes to the handshake. It returns false when too many wait, which

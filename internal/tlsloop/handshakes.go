@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"sync"
 	"time"
+
+	"assay/internal/crash"
 )
 
 // Handshakes are the handshakes of a loop. Each runs in a goroutine of its own, and the loop takes
@@ -11,7 +13,7 @@ import (
 // ready.
 type Handshakes[T any] struct {
 	open    int // begun and not taken
-	running sync.WaitGroup
+	running crash.Group
 
 	mu   sync.Mutex
 	done []Result[T]

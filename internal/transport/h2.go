@@ -129,8 +129,8 @@ func (h *mux) start(ctx context.Context) {
 		h.greet(ctx)
 	}
 	h.conn.recorder.readers.Add(1)
-	go h.conn.read()
-	go h.writeControl()
+	crash.Go(h.conn.read)
+	crash.Go(h.writeControl)
 	if !h.raw {
 		h.awaitSettings(ctx)
 	}
@@ -190,7 +190,6 @@ func (h *mux) answer(frame []byte) {
 
 // writeControl writes enqueued frames until the connection ends.
 func (h *mux) writeControl() {
-	defer crash.Catch()
 	c := h.conn
 	defer c.recorder.readers.Done()
 	for {

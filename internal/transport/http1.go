@@ -6,6 +6,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func newHTTP1(c *Conn) *http1 {
 	return h
 }
 
-func (h *http1) start(context.Context) { go h.conn.read() }
+func (h *http1) start(context.Context) { crash.Go(h.conn.read) }
 
 // feed decodes p, unless the exchange that it belongs to was given up. When the framing is lost, every exchange ends:
 // none can complete.

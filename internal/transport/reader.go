@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"assay/internal/crash"
 )
 
 const (
@@ -60,7 +58,6 @@ func (c *Conn) interruptRead() {
 
 // read is the connection's one reader. It ends when the connection does.
 func (c *Conn) read() {
-	defer crash.Catch()
 	defer c.recorder.readers.Done()
 	buf := make([]byte, readSize)
 	for {

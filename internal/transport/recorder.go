@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/secret"
 )
 
@@ -27,7 +28,7 @@ type Recorder struct {
 	dropped   []string
 	nextConn  int
 
-	readers sync.WaitGroup
+	readers crash.Group
 }
 
 // errFinished is returned by Dial after Finish.

@@ -137,7 +137,6 @@ func (s *socket) hangUp() {
 	}
 	c.half = true
 	c.recorder.readers.Go(func() {
-		defer crash.Catch()
 		c.closeWrite()
 	})
 }
@@ -157,7 +156,7 @@ func (s *socket) reply(op wire.WSOpcode, payload []byte) {
 	}
 	if s.replies == nil {
 		s.replies = make(chan []byte, maxReplies)
-		go s.answer(c)
+		crash.Go(func() { s.answer(c) })
 	}
 	select {
 	case s.replies <- wire.AppendWSClient(nil, op, s.key(), payload):
@@ -167,7 +166,6 @@ func (s *socket) reply(op wire.WSOpcode, payload []byte) {
 
 // answer sends our own frames until the connection ends.
 func (s *socket) answer(c *Conn) {
-	defer crash.Catch()
 	for {
 		changed := c.Changed() // before over, so that the last change is seen
 		if c.over() {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -90,11 +89,10 @@ func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 
 // drive runs the loops until all are over. When one fails, the others end, too.
 func drive(loops []*loop, wake func()) error {
-	var running sync.WaitGroup
+	var running crash.Group
 	failed := make([]error, len(loops))
 	for i, l := range loops {
 		running.Go(func() {
-			defer crash.Catch()
 			if failed[i] = l.drive(); failed[i] != nil {
 				l.streams.Lost()
 				wake()

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"assay/internal/crash"
 )
 
 // Listen serves every connection with serve, and closes all of them when the test ends. The
@@ -29,7 +31,7 @@ func Listen(tb testing.TB, serve func(c net.Conn), way ...Way) (addr string) {
 	}
 	var mu sync.Mutex
 	conns := map[net.Conn]struct{}{}
-	var running sync.WaitGroup
+	var running crash.Group
 	running.Go(func() {
 		for {
 			c, err := l.Accept()

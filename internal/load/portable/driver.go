@@ -25,7 +25,7 @@ type driver struct {
 
 	ctx     context.Context // of dials, connections and idle goroutines
 	stop    context.CancelFunc
-	running sync.WaitGroup
+	running crash.Group
 	jobs    chan func() // for idle goroutines
 	idle    atomic.Int32
 	shaking atomic.Int32 // HTTP/2 connections without SETTINGS
@@ -227,7 +227,6 @@ func (d *driver) spawn(job func()) {
 	case d.jobs <- job:
 	default:
 		d.running.Go(func() {
-			defer crash.Catch()
 			for ok := true; ok; {
 				job()
 				job, ok = d.await()

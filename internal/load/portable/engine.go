@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -73,7 +72,6 @@ func (Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	}
 	defer context.AfterFunc(ctx, interrupt)()
 	d.running.Go(func() {
-		defer crash.Catch()
 		probe(d.ctx, s, d.now)
 	})
 	d.drive()

@@ -1,7 +1,6 @@
 package portable
 
 import (
-	"assay/internal/crash"
 	"assay/internal/load"
 )
 
@@ -23,7 +22,6 @@ func (d *driver) openH1(x *exchange) {
 	d.streams.Opening(x.s)
 	source := d.nextSource()
 	d.running.Go(func() {
-		defer crash.Catch()
 		c, f := d.connect(source)
 		d.mu.Lock()
 		defer d.unlock()

@@ -3,7 +3,6 @@ package portable
 import (
 	"slices"
 
-	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -82,7 +81,6 @@ func (d *driver) growH2(p *pool, full bool) {
 		p.dialling++
 		source := d.nextSource()
 		d.running.Go(func() {
-			defer crash.Catch()
 			c, f := d.connect(source)
 			d.mu.Lock()
 			defer d.unlock()

@@ -28,8 +28,7 @@ func probe(ctx context.Context, sink load.Sink, now func() int64) {
 		return // no descriptor left: the delay is unknown
 	}
 	done := make(chan struct{})
-	go func() {
-		defer crash.Catch()
+	crash.Go(func() {
 		defer close(done)
 		var stamp [8]byte
 		for {
@@ -39,7 +38,7 @@ func probe(ctx context.Context, sink load.Sink, now func() int64) {
 			due := time.Duration(binary.LittleEndian.Uint64(stamp[:])) //nolint:gosec // written below
 			sink.Record(0, 0, load.DriverLag, time.Duration(now())-due)
 		}
-	}()
+	})
 	tick := time.NewTicker(lagEvery)
 	defer tick.Stop()
 	due := time.Duration(now())

@@ -158,10 +158,9 @@ func (i *Injector) pause(ctx context.Context, c *client.Client, f *bundle.SoakIn
 // together runs something so many times at once and adds up the ledgers.
 func together(n int, do func(int) bundle.LoadLedger, sum *bundle.LoadLedger) {
 	var mu sync.Mutex
-	var done sync.WaitGroup
+	var done crash.Group
 	for k := range n {
 		done.Go(func() {
-			defer crash.Catch()
 			l := do(k)
 			mu.Lock()
 			defer mu.Unlock()

@@ -23,7 +23,7 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
-	done  sync.WaitGroup
+	done  crash.Group
 }
 
 // listen starts a proxy on 127.0.0.1.
@@ -35,14 +35,12 @@ func listen(target string, seed uint64) (*proxy, error) {
 	p := &proxy{listener: l, target: target, seed: seed, conns: map[net.Conn]bool{}}
 	p.set("")
 	p.done.Go(func() {
-		defer crash.Catch()
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
 			p.done.Go(func() {
-				defer crash.Catch()
 				p.serve(c)
 			})
 		}
@@ -87,9 +85,8 @@ func (p *proxy) serve(c net.Conn) {
 	defer func() { _ = t.Close(); p.keep(t, false) }()
 	p.keep(t, true)
 	n := p.n.Add(1)
-	var both sync.WaitGroup
+	var both crash.Group
 	both.Go(func() {
-		defer crash.Catch()
 		p.pass(t, c, rand.New(rand.NewPCG(p.seed, 2*n)), false) //nolint:gosec // no secret
 	})
 	p.pass(c, t, rand.New(rand.NewPCG(p.seed, 2*n+1)), true) //nolint:gosec // no secret
