@@ -80,8 +80,6 @@ func (s *Stream) drain() (ended bool, err error) {
 		if err := s.Sink.Send(e); err != nil {
 			return false, err
 		}
-		if i == 0 {
-		}
 		s.sub.sent(c.size())
 	}
 	switch {
