@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"assay/internal/bundle"
 	"assay/scenarios"
@@ -132,8 +133,8 @@ func (e *exam) entry(entry string) applied {
 	return e.violation(entry)
 }
 
-// checkByName returns the check of that name, or nil.
-func checkByName(name string) func(*exam) applied {
+// checks are the checks by their names.
+var checks = sync.OnceValue(func() map[string]func(*exam) applied { //nolint:gochecknoglobals // read only; a variable would depend on itself
 	return map[string]func(*exam) applied{
 		"http-trailers":             checkHTTPTrailers,
 		"stream-status":             checkStreamStatus,
@@ -165,8 +166,11 @@ func checkByName(name string) func(*exam) applied {
 		"stdio-close":               checkStdioClose,
 		"execute-count-first":       checkExecuteCountFirst,
 		"execute-end-last":          checkExecuteEndLast,
-	}[name]
-}
+	}
+})
+
+// checkByName returns the check of that name, or nil.
+func checkByName(name string) func(*exam) applied { return checks()[name] }
 
 // Known reports whether the judge knows an entry of a rule's standing list: a check must exist;
 // any other entry is taken for a kind of violation.

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"iter"
 	"strconv"
 	"unicode/utf16"
@@ -146,14 +147,21 @@ func skipSpace(p []byte, i int) int {
 
 // skipString returns the index after the string that begins at p[i].
 func skipString(p []byte, i int) (end int, escaped bool) {
-	for i++; i < len(p); i++ {
-		switch p[i] {
-		case '"':
-			return i + 1, escaped
-		case '\\':
-			escaped = true
-			i++
+	quote := -1 // the next one, also if it is escaped
+	for i++; i < len(p); {
+		if quote < i {
+			n := bytes.IndexByte(p[i:], '"')
+			if n < 0 {
+				break
+			}
+			quote = i + n
 		}
+		n := bytes.IndexByte(p[i:quote], '\\')
+		if n < 0 {
+			return quote + 1, escaped
+		}
+		escaped = true
+		i += n + 2
 	}
 	return len(p), escaped
 }
