@@ -6,12 +6,12 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // clean makes untrusted text safe for a terminal and for XML, with tabs as four spaces.
 func clean(text string) string {
-	return strings.ReplaceAll(printable.Text(text), "\t", "    ")
+	return strings.ReplaceAll(termsafe.Text(text), "\t", "    ")
 }
 
 // line returns clean text on one line: newlines and the space around them become one space.

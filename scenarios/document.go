@@ -12,12 +12,12 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // The limits of a file of the catalogue.
 const (
-	maxFile  = regular.Limit // bytes
+	maxFile  = safefile.Limit // bytes
 	maxDepth = 64            // nested mappings and sequences
 	maxKeys  = 2000          // of a mapping; the YAML package compares each with every other
 	// maxPlaces is how many bytes the names of all places may take. A list of half a million

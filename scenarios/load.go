@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 //go:embed rules.yaml */*.yaml
@@ -102,7 +102,7 @@ func (s source) isFolder(e fs.DirEntry) (bool, error) {
 	if e.Type()&fs.ModeSymlink == 0 || s.root == nil {
 		return e.IsDir(), nil
 	}
-	return regular.IsFolder(s.root, e.Name())
+	return safefile.IsFolder(s.root, e.Name())
 }
 
 // read returns the text of a file.
@@ -110,7 +110,7 @@ func (s source) read(name string) ([]byte, error) {
 	if s.root == nil {
 		return fs.ReadFile(s.fsys, name)
 	}
-	return regular.ReadIn(s.root, name, maxFile)
+	return safefile.ReadIn(s.root, name, maxFile)
 }
 
 // LoadFS reads AREA/*.yaml of fsys, and rules.yaml if there is one. Its rules are added to

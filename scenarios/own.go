@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // LoadDir returns the catalogue of a user's folder: its scripts, as AREA/NAME.yaml or NAME.yaml,
@@ -22,7 +22,7 @@ func LoadDir(dir string) (*Catalogue, error) { return loadDir(dir, false) }
 func LintDir(dir string) (*Catalogue, error) { return loadDir(dir, true) }
 
 func loadDir(dir string, lint bool) (*Catalogue, error) {
-	root, err := regular.Folder(dir)
+	root, err := safefile.Folder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the scenarios: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // ProfileNames lists the embedded profiles, sorted.
@@ -36,7 +36,7 @@ func LoadProfile(name string) (*Profile, error) { return (*Catalogue)(nil).LoadP
 // catalogue; a nil catalogue has the built-in ones, and no folder.
 func (c *Catalogue) LoadProfile(name string) (*Profile, error) {
 	if !IsProfileName(name) {
-		text, err := regular.Read(name, maxFile)
+		text, err := safefile.Read(name, maxFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the profile: %w", err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // Workload is the file of a load plan: the kinds of streams, and when they start. Zero
@@ -85,7 +85,7 @@ type WorkloadClass struct {
 
 // ReadWorkload reads a load plan from a file.
 func ReadWorkload(file string) (*Workload, error) {
-	text, err := regular.Read(file, maxFile)
+	text, err := safefile.Read(file, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}

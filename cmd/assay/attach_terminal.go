@@ -9,7 +9,7 @@ import (
 
 	"assay/internal/attach"
 	"assay/internal/crash"
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // localTerminal is the terminal on stdout and, if it is switched to raw mode, on stdin. Its methods are safe for concurrent use.
@@ -109,7 +109,7 @@ func takeHands(terminal *localTerminal) *hands {
 // begins a line of its own, because the cursor is anywhere.
 func noter(streams stdio, terminal *localTerminal) func(text string) {
 	return func(text string) {
-		text = printable.Text("assay: "+text) + "\n"
+		text = termsafe.Text("assay: "+text) + "\n"
 		if terminal != nil && terminal.isRaw() {
 			text = "\r\n" + text[:len(text)-1] + "\r\n"
 		}

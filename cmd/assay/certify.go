@@ -15,7 +15,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/certify"
 	"assay/internal/load"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/selftest"
 	"assay/internal/soak"
 	"assay/internal/target"
@@ -174,7 +174,7 @@ func (c *certification) files() (err error) {
 		}
 	}
 	if c.selftest != "" {
-		if c.tested, err = regular.Read(c.selftest, 16<<20); err != nil {
+		if c.tested, err = safefile.Read(c.selftest, 16<<20); err != nil {
 			return fmt.Errorf("--selftest: %w", err)
 		}
 		r, err := certify.ParseSelftest(c.selftest, c.tested)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // configName is the configuration file in the working directory, used without --config.
@@ -85,7 +85,7 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if !named {
 		path = configName
 	}
-	text, err := regular.Read(path, regular.Limit)
+	text, err := safefile.Read(path, safefile.Limit)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return configFile{}, nil
 	}

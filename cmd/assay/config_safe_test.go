@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // A new flag is either safe in an assay.yaml that nobody named, or stands here.
 func TestAFoundFileSetsNoFlagThatRunsWritesSendsOpensOrTrusts(t *testing.T) {
-	root := newRoot(stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}})
+	root := newRoot(stdio{in: strings.NewReader(""), out: termsafe.Writer{To: &bytes.Buffer{}}, err: termsafe.Writer{To: &bytes.Buffer{}}})
 	all := map[string]bool{}
 	for _, c := range root.Commands() {
 		c.Flags().VisitAll(func(f *pflag.Flag) { all[f.Name] = true })

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // configPlace is the place that every error of a configuration file begins with.
@@ -90,7 +90,7 @@ func FuzzConfig(f *testing.F) {
 
 // configured returns a command of the program with the flags of an assay.yaml.
 func configured(text []byte, command uint8, named bool) (*cobra.Command, configFile, error) {
-	none := printable.Writer{To: &bytes.Buffer{}}
+	none := termsafe.Writer{To: &bytes.Buffer{}}
 	all := map[string]*cobra.Command{}
 	for _, c := range newRoot(stdio{in: strings.NewReader(""), out: none, err: none}).Commands() {
 		all[c.Name()] = c

@@ -9,7 +9,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/diff"
 	"assay/internal/load"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // maxCompared is the maximum length of a report, in bytes.
@@ -54,7 +54,7 @@ func isLoad(dir string) bool {
 
 // readComparedFile reads a report; its schema says of which kind of run.
 func readComparedFile(path string) (compared, error) {
-	text, err := regular.Read(path, maxCompared)
+	text, err := safefile.Read(path, maxCompared)
 	if err != nil {
 		return compared{}, err
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 func TestOnlyVariablesThatNobodyReadsAreRejected(t *testing.T) {
-	root := newRoot(stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}})
+	root := newRoot(stdio{in: strings.NewReader(""), out: termsafe.Writer{To: &bytes.Buffer{}}, err: termsafe.Writer{To: &bytes.Buffer{}}})
 	for name, want := range map[string]string{
 		"ASSAY_TIME_SCALE": "", "ASSAY_CONFIG": "", "ASSAY_TOKEN": "", "ASSAY_API_KEY": "", "ASSAY_RUN": "", "ASSAY_NIGHTLY": "", "ASSAY_TEST_BE_PROGRAM": "",
 		"ASSAY_BUSY_ROUNDS": "", "ASSAY_SECRET_X_KEY": "", "ASSAYER": "", "PATH": "", "assay_jobs": "",

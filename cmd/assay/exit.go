@@ -9,7 +9,7 @@ import (
 
 	"assay/internal/fleet"
 	"assay/internal/machine"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/target"
 )
 
@@ -105,7 +105,7 @@ func exitCode(io stdio, err error) int {
 	case errors.As(err, &lost):
 		io.errorf("assay: %v\n", err)
 		return exitInconclusive
-	case regular.NoDescriptors(err):
+	case safefile.NoDescriptors(err):
 		io.errorf("assay: %v\n  raise the limit of open files: ulimit -n\n", err)
 		return exitUnreachable
 	case errors.As(err, &unreachable), errors.As(err, &limit), errors.As(err, &bus):

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // parserText is what the messages of Go's own parsers contain.
@@ -15,7 +15,7 @@ var parserText = []string{"strconv", "parsing", "invalid syntax", "time:", "inva
 
 func TestNoMistakeInAFlagIsReportedInTheWordsOfAParser(t *testing.T) {
 	silent := func() stdio {
-		return stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}}
+		return stdio{in: strings.NewReader(""), out: termsafe.Writer{To: &bytes.Buffer{}}, err: termsafe.Writer{To: &bytes.Buffer{}}}
 	}
 	tried := 0
 	for _, c := range newRoot(silent()).Commands() {

@@ -12,7 +12,7 @@ import (
 
 	"assay/internal/fleet"
 	"assay/internal/load"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/soak"
 )
 
@@ -35,7 +35,7 @@ func (f *busFlags) bus() (fleet.Bus, error) {
 		}
 	}
 	if f.caCert != "" {
-		if b.CACert, err = regular.ReadSecret(f.caCert, regular.Limit); err != nil {
+		if b.CACert, err = safefile.ReadSecret(f.caCert, safefile.Limit); err != nil {
 			return b, fmt.Errorf("--bus-cacert: %w", err)
 		}
 	}

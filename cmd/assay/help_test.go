@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // Every visible command has two examples, and each starts with the program's name and an
 // existing command.
 func TestEveryCommandHasTwoExamples(t *testing.T) {
-	root := newRoot(stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}})
+	root := newRoot(stdio{in: strings.NewReader(""), out: termsafe.Writer{To: &bytes.Buffer{}}, err: termsafe.Writer{To: &bytes.Buffer{}}})
 	for _, c := range append(root.Commands(), root) {
 		if c.Hidden {
 			continue

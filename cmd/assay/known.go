@@ -8,7 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/judge/known"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -18,7 +18,7 @@ func knownFrom(file string) (*scenarios.Known, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // a nil list excuses nothing
 	}
-	text, err := regular.Read(file, regular.Limit)
+	text, err := safefile.Read(file, safefile.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("--known: %w", err)
 	}

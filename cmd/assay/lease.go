@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/lease"
+	"assay/internal/sandboxes"
 	"assay/internal/target"
 )
 
@@ -60,7 +60,7 @@ func (f *leaseFlags) create(ctx context.Context, io stdio, o *target.Options) (r
 		return func() {}, nil
 	}
 	o.UserAgent = "assay/" + version
-	s, err := lease.Create(ctx, lease.Options{Target: *o, Template: f.template})
+	s, err := sandboxes.Create(ctx, sandboxes.Options{Target: *o, Template: f.template})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/scenarios"
 )
 
@@ -46,7 +46,7 @@ type lintReader struct {
 
 // file adds a file that the user named.
 func (r *lintReader) file(name string) error {
-	text, err := regular.Read(name, regular.Limit)
+	text, err := safefile.Read(name, safefile.Limit)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (r *lintReader) file(name string) error {
 // folder adds the .yaml files of a folder and of the folders in it. A file that cannot be read is
 // a finding.
 func (r *lintReader) folder(dir string) error {
-	root, err := regular.Folder(dir)
+	root, err := safefile.Folder(dir)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (r *lintReader) folder(dir string) error {
 		case e.IsDir(), !isYAML(name):
 			return nil
 		}
-		text, err := regular.ReadIn(root, name, regular.Limit)
+		text, err := safefile.ReadIn(root, name, safefile.Limit)
 		return r.add(scenarios.LintSource{Name: path.Join(filepath.ToSlash(dir), name), Text: text, Folder: dir, Err: errors.Unwrap(err)}) // the finding names the file
 	})
 	if err == nil && len(r.seen) == before {
@@ -115,7 +115,7 @@ func (r *lintReader) context() []scenarios.LintSource {
 			if r.seen[name] {
 				continue
 			}
-			if text, err := regular.Read(name, regular.Limit); err == nil {
+			if text, err := safefile.Read(name, safefile.Limit); err == nil {
 				r.seen[name] = true
 				more = append(more, scenarios.LintSource{Name: name, Text: text, Context: true})
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/internal/bundle"
-	"assay/internal/live"
+	"assay/internal/runpage"
 	"assay/internal/load"
 	"assay/reports"
 	"assay/reports/page"
@@ -32,18 +32,18 @@ func (f *liveFlag) validate() error {
 	if f.addr == "" {
 		return nil
 	}
-	if err := live.CheckAddress(f.addr); err != nil {
+	if err := runpage.CheckAddress(f.addr); err != nil {
 		return fmt.Errorf("--ui %s: %w", f.addr, err)
 	}
 	return nil
 }
 
 // serve begins to show a run; without --ui it returns nil, which shows nothing.
-func (f *liveFlag) serve(ctx context.Context, io stdio, face live.Face) (*live.Server, error) {
+func (f *liveFlag) serve(ctx context.Context, io stdio, face runpage.Face) (*runpage.Server, error) {
 	if f.addr == "" {
 		return nil, nil
 	}
-	s, err := live.Listen(ctx, f.addr, face, io.guard.clean)
+	s, err := runpage.Listen(ctx, f.addr, face, io.guard.clean)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--ui: %w", err))
 	}
@@ -55,8 +55,8 @@ func (f *liveFlag) serve(ctx context.Context, io stdio, face live.Face) (*live.S
 var seconds = page.Axis{Label: "seconds since the beginning", Unit: page.UnitCount}
 
 // conformFace is the page of a run of scenarios.
-func conformFace() live.Face {
-	return live.Face{
+func conformFace() runpage.Face {
+	return runpage.Face{
 		Title: "Assay: a run of scenarios", Kicker: "Assay conformance run", Facts: []string{"Done", "Failed", "Running", "Elapsed"}, List: "Failed or undecided",
 		Charts: []page.Chart{{
 			ID: "runs", Title: "Scenario runs", Summary: "Runs that have ended, and those of them that failed.", X: seconds,
@@ -68,7 +68,7 @@ func conformFace() live.Face {
 // liveConform shows the progress of scenarios, and passes it on.
 type liveConform struct {
 	suites.Progress
-	page *live.Server
+	page *runpage.Server
 
 	mu                           sync.Mutex
 	began                        time.Time
@@ -107,15 +107,15 @@ func (l *liveConform) Done(i scenarios.Instance, c bundle.Conclusion, took time.
 	word := strings.ReplaceAll(string(c), "-", " ")
 	switch {
 	case bad(c):
-		l.page.Entry(live.Entry{Tone: page.Bad, Symbol: "✗", Word: word, Text: i.Scenario.ID + "  " + i.Axes.String()})
+		l.page.Entry(runpage.Entry{Tone: page.Bad, Symbol: "✗", Word: word, Text: i.Scenario.ID + "  " + i.Axes.String()})
 	case c == bundle.Inconclusive:
-		l.page.Entry(live.Entry{Tone: page.Warn, Symbol: "?", Word: word, Text: i.Scenario.ID + "  " + i.Axes.String()})
+		l.page.Entry(runpage.Entry{Tone: page.Warn, Symbol: "?", Word: word, Text: i.Scenario.ID + "  " + i.Axes.String()})
 	}
 	l.Progress.Done(i, c, took)
 }
 
 // loadFace is the page of a load run.
-func loadFace() live.Face {
+func loadFace() runpage.Face {
 	chart := func(id, title, summary string, unit page.Unit, lines ...string) page.Chart {
 		c := page.Chart{ID: id, Title: title, Summary: summary, X: seconds, Y: page.Axis{Label: title, Unit: unit}}
 		for _, name := range lines {
@@ -123,7 +123,7 @@ func loadFace() live.Face {
 		}
 		return c
 	}
-	return live.Face{
+	return runpage.Face{
 		Title: "Assay: a load run", Kicker: "Assay load run", List: "Failed streams",
 		Facts: []string{"Elapsed", "Open", "Completed", "Failed", "First event, p50/p99", "Gap, p50/p99"},
 		Charts: []page.Chart{
@@ -139,7 +139,7 @@ func loadFace() live.Face {
 // liveLoad shows the progress of a load run, and passes it on.
 type liveLoad struct {
 	load.Progress
-	page *live.Server
+	page *runpage.Server
 	last bundle.StreamOutcomes
 }
 
@@ -173,7 +173,7 @@ func (l *liveLoad) Tick(t load.Tick) {
 	l.page.Facts(t.Elapsed.Round(time.Second).String()+stage(t), strconv.FormatInt(t.Open, 10), strconv.FormatInt(t.Completed, 10), strconv.FormatInt(t.Failed, 10), first, between)
 	for o, n := range t.Outcomes.All() {
 		if more := n - l.last[o]; more > 0 && o.Failed() {
-			l.page.Entry(live.Entry{
+			l.page.Entry(runpage.Entry{
 				Tone: page.Bad, Symbol: "✗", Word: strings.ReplaceAll(o.String(), "_", " "), Text: fmt.Sprintf("%d more after %v", more, t.Elapsed.Round(time.Second)),
 			})
 		}
@@ -183,7 +183,7 @@ func (l *liveLoad) Tick(t load.Tick) {
 }
 
 // showEnd shows the verdict of a report, or the error of a run that has none.
-func showEnd(s *live.Server, v page.Verdict, err error) {
+func showEnd(s *runpage.Server, v page.Verdict, err error) {
 	if err != nil && v.Word == "" {
 		var exit *exitError
 		v = page.Verdict{Tone: page.Warn, Symbol: "?", Word: "Not run", Sentence: err.Error()}
@@ -191,7 +191,7 @@ func showEnd(s *live.Server, v page.Verdict, err error) {
 			v.Tone, v.Symbol, v.Word = page.Bad, "⚠", "Defect"
 		}
 	}
-	s.End(live.Verdict{Tone: v.Tone, Symbol: v.Symbol, Word: v.Word, Sentence: v.Sentence})
+	s.End(runpage.Verdict{Tone: v.Tone, Symbol: v.Symbol, Word: v.Word, Sentence: v.Sentence})
 }
 
 // conformEnd and loadEnd return what a page shows at the end of a run; nothing without a report.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"assay/internal/bundle"
-	"assay/internal/lease"
+	"assay/internal/sandboxes"
 	"assay/internal/load"
 )
 
@@ -44,7 +44,7 @@ func (f *loadFlags) createSandboxes(ctx context.Context, io stdio, o *load.Optio
 	base := o.Target
 	base.UserAgent = "assay/" + version
 	before := *o
-	fleet := lease.NewFleet(lease.Options{Target: base, Template: f.lease.template}, f.sandboxes, before.FirstCommand)
+	fleet := sandboxes.NewFleet(sandboxes.Options{Target: base, Template: f.lease.template}, f.sandboxes, before.FirstCommand)
 	io.farewell.set(fleet.Left)
 	release = func() {
 		if _, left := fleet.Close(); len(left) > 0 {
@@ -71,7 +71,7 @@ func (f *loadFlags) createSandboxes(ctx context.Context, io stdio, o *load.Optio
 }
 
 // figures returns the facts about the creation for the report.
-func (f *loadFlags) figures(fleet *lease.Fleet, created int) bundle.LoadSandboxes {
+func (f *loadFlags) figures(fleet *sandboxes.Fleet, created int) bundle.LoadSandboxes {
 	creation, ready, took := fleet.Times()
 	s := bundle.LoadSandboxes{
 		ControlPlane: f.lease.url, Template: f.lease.template, Wanted: int64(f.sandboxes), Created: int64(created),

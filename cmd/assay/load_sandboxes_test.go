@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"testing"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 func TestAFarewellNamesTheSandboxesThatAreLeft(t *testing.T) {
 	var stderr bytes.Buffer
-	io := stdio{err: printable.Writer{To: &stderr}, farewell: new(farewell)}
+	io := stdio{err: termsafe.Writer{To: &stderr}, farewell: new(farewell)}
 	io.farewell.say(io) // nothing is left yet
 	left := []string{"one", "two"}
 	io.farewell.set(func() []string { return left })

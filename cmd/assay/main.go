@@ -21,7 +21,7 @@ import (
 
 	"assay/internal/crash"
 	"assay/internal/machine"
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 func main() {
@@ -41,7 +41,7 @@ func main() {
 func onStandardStreams(args []string) int {
 	g := new(guard)
 	out, stderr := &output{file: os.Stdout, guard: g}, g.writer(os.Stderr)
-	return run(args, stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g, farewell: new(farewell), takeover: new(takeover)})
+	return run(args, stdio{in: os.Stdin, out: termsafe.Writer{To: out}, err: termsafe.Writer{To: stderr}, guard: g, farewell: new(farewell), takeover: new(takeover)})
 }
 
 // run runs the program with the given arguments and returns the exit code.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/internal/crash"
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 	"assay/internal/testkit"
 )
 
@@ -85,7 +85,7 @@ func (broken) Read([]byte) (int, error) { panic("out of order") }
 
 func TestAPanicOfACommandIsADefect(t *testing.T) {
 	var out, stderr bytes.Buffer
-	if code := run([]string{loadWorker}, stdio{in: broken{}, out: printable.Writer{To: &out}, err: printable.Writer{To: &stderr}}); code != exitDefect {
+	if code := run([]string{loadWorker}, stdio{in: broken{}, out: termsafe.Writer{To: &out}, err: termsafe.Writer{To: &stderr}}); code != exitDefect {
 		t.Errorf("exit code %d, want %d", code, exitDefect)
 	}
 	if !strings.Contains(stderr.String(), "this is a defect of Assay: out of order\n  report it") {

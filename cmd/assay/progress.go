@@ -16,7 +16,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -78,7 +78,7 @@ func (b *bar) tail(room int) string {
 		s = fmt.Sprintf("  %d failed", b.failed)
 	}
 	if len(b.running) > 0 {
-		s += "  " + printable.Text(b.running[0])
+		s += "  " + termsafe.Text(b.running[0])
 	}
 	if len(s) > room {
 		s = s[:room-1] + "…"

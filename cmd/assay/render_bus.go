@@ -5,14 +5,14 @@ import (
 
 	"assay/internal/fleet"
 	"assay/internal/kube"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // busFiles reads the files of the bus for the Secret and the ConfigMap, and says what is missing.
 func (f *renderFlags) busFiles(o *kube.Options) (notes []string, err error) {
 	b := fleet.Bus{URL: f.fleet.url}
 	if f.fleet.caCert != "" {
-		if b.CACert, err = regular.ReadSecret(f.fleet.caCert, regular.Limit); err != nil {
+		if b.CACert, err = safefile.ReadSecret(f.fleet.caCert, safefile.Limit); err != nil {
 			return nil, fmt.Errorf("--bus-cacert: %w", err)
 		}
 		o.Files[busCAFile] = string(b.CACert)

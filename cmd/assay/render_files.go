@@ -9,7 +9,7 @@ import (
 
 	"assay/internal/kube"
 	"assay/internal/load"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -73,7 +73,7 @@ func (f *renderFlags) files(o *kube.Options, t target.Options, plan string) erro
 		o.Secrets[kube.TokenKey] = []byte(t.Token)
 	}
 	if f.target.headerFile != "" {
-		if o.Secrets[headersKey], err = regular.ReadSecret(f.target.headerFile, regular.Limit); err != nil {
+		if o.Secrets[headersKey], err = safefile.ReadSecret(f.target.headerFile, safefile.Limit); err != nil {
 			return fmt.Errorf("--header-file: %w", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/fakes/zoo"
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 	"assay/internal/selftest"
 	"assay/reports"
 	"assay/scenarios"
@@ -142,7 +142,7 @@ func stepper(io stdio, tty bool) func(done, total int, name string) {
 		case tty && name == "":
 			_, _ = fmt.Fprint(io.err.To, "\r\x1b[K")
 		case tty:
-			_, _ = fmt.Fprintf(io.err.To, "\r\x1b[K%d/%d %s", done+1, total, printable.Text(name))
+			_, _ = fmt.Fprintf(io.err.To, "\r\x1b[K%d/%d %s", done+1, total, termsafe.Text(name))
 		case name != "":
 			io.errorf("%d/%d %s\n", done+1, total, name)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 	"assay/reports"
 )
 
@@ -22,7 +22,7 @@ import (
 // moves the cursor.
 type stdio struct {
 	in       io.Reader
-	out, err printable.Writer
+	out, err termsafe.Writer
 	guard    *guard // in front of out and err
 	farewell *farewell
 	takeover *takeover
@@ -45,7 +45,7 @@ func (s stdio) quieted(q quietFlag) stdio {
 // progress returns the streams for progress and details of a run.
 func (s stdio) progress() stdio {
 	if s.quiet {
-		s.err = printable.Writer{To: io.Discard}
+		s.err = termsafe.Writer{To: io.Discard}
 	}
 	return s
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/target"
 )
 
@@ -71,7 +71,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		return o, err
 	}
 	if f.caCert != "" {
-		pem, err := regular.ReadSecret(f.caCert, regular.Limit)
+		pem, err := safefile.ReadSecret(f.caCert, safefile.Limit)
 		if err != nil {
 			return o, fmt.Errorf("--cacert: %w", err)
 		}
@@ -117,7 +117,7 @@ const maxSecret = 16 << 10
 
 // readSecret reads the file that a flag names.
 func readSecret(flag, path string) (string, error) {
-	text, err := regular.ReadSecret(path, regular.Limit)
+	text, err := safefile.ReadSecret(path, safefile.Limit)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", flag, err)
 	}
@@ -166,7 +166,7 @@ func isSurface(s string) bool { return slices.Contains(strings.Split(surfaces, "
 
 // readHeaders reads a file of headers.
 func readHeaders(path string) ([]bundle.Header, error) {
-	text, err := regular.ReadSecret(path, regular.Limit)
+	text, err := safefile.ReadSecret(path, safefile.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("--header-file: %w", err)
 	}

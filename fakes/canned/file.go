@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 //go:embed w1.yaml w2.yaml ticks.yaml
@@ -78,7 +78,7 @@ func Load(name string) (*File, error) {
 			return Parse(name+".yaml", text)
 		}
 	}
-	text, err := regular.Read(name, maxFile)
+	text, err := safefile.Read(name, maxFile)
 	if err != nil {
 		hint := ""
 		if path.Ext(name) == "" {

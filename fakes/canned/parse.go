@@ -13,12 +13,12 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // The limits of a file.
 const (
-	maxFile    = regular.Limit // bytes of YAML
+	maxFile    = safefile.Limit // bytes of YAML
 	maxEntries = 1000          // entries of the list
 	maxTimes   = 100_000       // events, and lines of one
 	maxSize    = 1 << 20       // bytes of one event

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // integrity compares the files of root with a manifest: all listed files exist unchanged,
@@ -24,7 +24,7 @@ func integrity(ctx context.Context, root *os.Root, m *Manifest) ([]Problem, erro
 		}
 		got, err := compared(ctx, root, want)
 		switch {
-		case regular.NoDescriptors(err), ctx.Err() != nil:
+		case safefile.NoDescriptors(err), ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, Problem{ProblemMissing, want.Name, want.Name + " is missing: the manifest has " + sized(want)})

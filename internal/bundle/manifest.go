@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // ManifestSchema names the version of a bundle: of the manifest's JSON form and of every
@@ -180,5 +180,5 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
-	return regular.Open(root, name)
+	return safefile.Open(root, name)
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // schemaOf names the published schema of each file, or of each line of a .jsonl file.
@@ -145,7 +145,7 @@ func (v *verifier) schemas() error {
 		} else {
 			err = v.whole(name, schema)
 		}
-		if regular.NoDescriptors(err) {
+		if safefile.NoDescriptors(err) {
 			return err
 		}
 		if err != nil {

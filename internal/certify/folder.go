@@ -15,7 +15,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/judge"
 	"assay/internal/load"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/soak"
 	"assay/scenarios"
 )
@@ -71,7 +71,7 @@ func Prepare(dir string) error {
 // built-in. Errors name the file.
 func Read(dir string, level string, build bundle.Build, cat *scenarios.Catalogue) (*Evidence, error) {
 	e := &Evidence{Level: level, Build: build, Catalogue: cat}
-	text, err := regular.Read(filepath.Join(dir, ProfileFile), maxDocument)
+	text, err := safefile.Read(filepath.Join(dir, ProfileFile), maxDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func profileOf(name string, text []byte) (*scenarios.Profile, error) {
 }
 
 func readSelftest(name string) (*bundle.SelftestReport, error) {
-	text, err := regular.Read(name, maxDocument)
+	text, err := safefile.Read(name, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // a requirement says that it is missing
 	}

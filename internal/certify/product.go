@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // ProductFile is the name of the product file in a certificate.
@@ -31,7 +31,7 @@ const (
 
 // ReadProduct reads and checks the product file of a vendor. An error names the file, the line and the mend.
 func ReadProduct(name string) (bundle.Product, []byte, error) {
-	text, err := regular.Read(name, maxProduct)
+	text, err := safefile.Read(name, maxProduct)
 	if err != nil {
 		return bundle.Product{}, nil, fmt.Errorf("the product file: %w", err)
 	}

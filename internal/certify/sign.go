@@ -17,7 +17,7 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // maxKey bounds a key file, in bytes.
@@ -33,7 +33,7 @@ type Key struct {
 
 // ReadKey reads a private key of ECDSA P-256 or Ed25519 from a PEM file.
 func ReadKey(name string) (*Key, error) {
-	text, err := regular.ReadSecret(name, maxKey)
+	text, err := safefile.ReadSecret(name, maxKey)
 	if err != nil {
 		return nil, fmt.Errorf("the key: %w", err)
 	}
@@ -80,7 +80,7 @@ func parseKey(text []byte) (*Key, error) {
 
 // ReadPublicKey reads a public key from a PEM file.
 func ReadPublicKey(name string) (*Key, error) {
-	text, err := regular.Read(name, maxKey)
+	text, err := safefile.Read(name, maxKey)
 	if err != nil {
 		return nil, fmt.Errorf("the public key: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/scenarios"
 )
 
@@ -72,7 +72,7 @@ func (v *Verifier) Verify(ctx context.Context, dir string) (*bundle.Verification
 // readCertificate reads certificate.json, and checks it against its schema.
 func readCertificate(dir string) (*bundle.Certificate, []byte, error) {
 	name := filepath.Join(dir, bundle.CertificateFile)
-	text, err := regular.Read(name, maxDocument)
+	text, err := safefile.Read(name, maxDocument)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +88,7 @@ func readCertificate(dir string) (*bundle.Certificate, []byte, error) {
 
 // ended returns err if it says nothing about a certificate: a limit of this machine, or an interrupt.
 func ended(err error) error {
-	if regular.NoDescriptors(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if safefile.NoDescriptors(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return nil
@@ -138,10 +138,10 @@ func (v *Verifier) signature(ctx context.Context, dir string, c *bundle.Certific
 	if c.Signer != nil {
 		name, other = SignedFile, UnsignedFile
 	}
-	if _, err := regular.Read(filepath.Join(dir, other), maxDocument); err == nil {
+	if _, err := safefile.Read(filepath.Join(dir, other), maxDocument); err == nil {
 		f.Add(bundle.ProblemStranger, other, other+" does not belong to this certificate")
 	}
-	is, err := regular.Read(filepath.Join(dir, name), maxDocument)
+	is, err := safefile.Read(filepath.Join(dir, name), maxDocument)
 	if err != nil {
 		f.Add(bundle.ProblemSignature, name, err.Error())
 		return
@@ -193,7 +193,7 @@ func (v *Verifier) catalogue(dir string, c *bundle.Certificate, f *bundle.Verifi
 			c.Build.Catalogue, c.Build.Name, c.Build.Version, v.Build.Version, v.Build.Catalogue))
 		return false
 	}
-	text, err := regular.Read(filepath.Join(dir, ProfileFile), maxDocument)
+	text, err := safefile.Read(filepath.Join(dir, ProfileFile), maxDocument)
 	if err != nil {
 		f.Add(bundle.ProblemCatalogue, ProfileFile, err.Error())
 		return false
@@ -305,7 +305,7 @@ func (v *Verifier) pages(dir string, c *bundle.Certificate, f *bundle.Verificati
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		text := want[name]
-		is, err := regular.Read(filepath.Join(dir, name), maxDocument)
+		is, err := safefile.Read(filepath.Join(dir, name), maxDocument)
 		if err == nil && sameProgram(c.Build, v.Build) && !bytes.Equal(is, text) {
 			f.Add(bundle.ProblemResult, name, name+" does not say what "+bundle.CertificateFile+" does")
 		}

@@ -106,14 +106,14 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	if out.expired {
 		it.resume(ctx)
 	}
-	it.giveUp(ctx, out)
+	it.abandon(ctx, out)
 	it.hideSandboxes()
 	out.Conns, out.Exchanges = it.rec.Finish(it.in.wanted)
 	out.dropped = it.rec.Dropped()
 	it.renameUnasked(out.Exchanges)
 	for i := range out.Exchanges {
 		out.unread = out.unread || out.Exchanges[i].Unread != ""
-		if note := thin(&out.Exchanges[i]); note != "" {
+		if note := trim(&out.Exchanges[i]); note != "" {
 			out.dropped = append(out.dropped, note)
 		}
 	}

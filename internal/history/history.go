@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // Options say what a history is about.
@@ -74,7 +74,7 @@ func (o *Options) load(ctx context.Context, dirs []string) (runs []Run, left []S
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil, ctx.Err()
-		case regular.NoDescriptors(skip):
+		case safefile.NoDescriptors(skip):
 			return nil, nil, skip
 		case err != nil:
 			return nil, nil, err

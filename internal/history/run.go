@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // Run is what the history knows of one bundle.
@@ -133,7 +133,7 @@ func find(path string) (dirs []string, err error) {
 	seen := 0
 	err = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
-			if p == top || regular.NoDescriptors(err) {
+			if p == top || safefile.NoDescriptors(err) {
 				return err
 			}
 			return fs.SkipDir // not readable

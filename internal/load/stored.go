@@ -15,7 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // The limits for files that are read back: a folder may come from anywhere.
@@ -35,7 +35,7 @@ func Open(path string) (*bundle.LoadRun, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		text, err := regular.Read(path, maxReport)
+		text, err := safefile.Read(path, maxReport)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func Open(path string) (*bundle.LoadRun, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	text, err := regular.ReadIn(root, reportFile, maxReport)
+	text, err := safefile.ReadIn(root, reportFile, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not the directory of a load run: %w", path, err)
 	}
@@ -55,7 +55,7 @@ func Open(path string) (*bundle.LoadRun, error) {
 	if s.Report, err = readReport(filepath.Join(path, reportFile), text); err != nil {
 		return nil, err
 	}
-	log, err := regular.Open(root, hlogFile)
+	log, err := safefile.Open(root, hlogFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/regular"
+	"assay/internal/safefile"
 )
 
 // The limits for files that are read back: a folder may come from anywhere.
@@ -81,7 +81,7 @@ func (f *folder) prepare(dir string, resume bool) error {
 
 // trim cuts off a last line that was not written whole.
 func (f *folder) trim() error {
-	text, err := regular.ReadIn(f.root, bundle.WindowsFile, maxLines)
+	text, err := safefile.ReadIn(f.root, bundle.WindowsFile, maxLines)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -173,7 +173,7 @@ func Open(path string) (*bundle.SoakReport, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	text, err := regular.ReadIn(root, bundle.SoakFile, maxReport)
+	text, err := safefile.ReadIn(root, bundle.SoakFile, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not the directory of a soak: %w", path, err)
 	}
@@ -207,7 +207,7 @@ func openFolder(path string) (*os.Root, error) {
 
 // readWindows reads the recorded windows.
 func readWindows(root *os.Root, name string) ([]bundle.SoakWindow, error) {
-	text, err := regular.ReadIn(root, bundle.WindowsFile, maxLines)
+	text, err := safefile.ReadIn(root, bundle.WindowsFile, maxLines)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

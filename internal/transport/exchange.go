@@ -35,7 +35,7 @@ type Exchange struct {
 	trailersOff   int64        // of their HEADERS frame in the connection's bytes, on HTTP/2
 
 	over    bool
-	givenUp bool
+	abandoned bool
 	changed broadcast
 	done    chan struct{}
 }
@@ -167,7 +167,7 @@ func (x *Exchange) Conn() *Conn { return x.conn }
 func (x *Exchange) GiveUp(o bundle.Outcome, detail string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.givenUp = x.givenUp || !x.over
+	x.abandoned = x.abandoned || !x.over
 	x.end(o, detail)
 }
 

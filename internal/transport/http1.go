@@ -33,7 +33,7 @@ func (h *http1) start(context.Context) { crash.Go(h.conn.read) }
 // feed decodes p, unless the exchange that it belongs to was given up. When the framing is lost, every exchange ends:
 // none can complete.
 func (h *http1) feed(p []byte) {
-	if h.givenUp() {
+	if h.abandoned() {
 		return
 	}
 	h.dec.Feed(p)
@@ -52,10 +52,10 @@ func (h *http1) feed(p []byte) {
 	c.queue = nil
 }
 
-// givenUp reports whether the next bytes belong to an exchange that was given up.
-func (h *http1) givenUp() bool {
+// abandoned reports whether the next bytes belong to an exchange that was given up.
+func (h *http1) abandoned() bool {
 	x := h.conn.front()
-	return x != nil && x.givenUp || h.socket != nil && h.socket.x.givenUp
+	return x != nil && x.abandoned || h.socket != nil && h.socket.x.abandoned
 }
 
 func (h *http1) sending(p []byte, _ bundle.Stamp) {
@@ -82,7 +82,7 @@ func (h *http1) ended(o bundle.Outcome, detail string) (bundle.Outcome, string) 
 	x := h.conn.front()
 	untilClose := x != nil && x.rec.Response != nil && x.rec.Response.Framing == wire.FramingClose
 	// A reset does not end a body that lasts until the connection closes.
-	if h.conn.lostAt < 0 && !h.givenUp() && (o == bundle.OutcomeClosed || !untilClose) {
+	if h.conn.lostAt < 0 && !h.abandoned() && (o == bundle.OutcomeClosed || !untilClose) {
 		h.dec.Close()
 		if h.socket != nil {
 			h.socket.dec.Close()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 )
 
 // HTML is markup. Only the functions of this package make it from text.
@@ -16,7 +16,7 @@ var specials = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, 
 
 // Text returns text of any origin as markup. What a terminal would obey, such as control
 // characters and those that change the direction of text, is spelled out.
-func Text(s string) HTML { return HTML(specials.Replace(printable.Text(s))) }
+func Text(s string) HTML { return HTML(specials.Replace(termsafe.Text(s))) }
 
 // Textf formats, and returns the result as Text does.
 func Textf(format string, args ...any) HTML { return Text(fmt.Sprintf(format, args...)) }

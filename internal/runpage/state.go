@@ -1,4 +1,4 @@
-package live
+package runpage
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
 //go:build !race
 
-package live
+package runpage
 
 import (
 	"testing"

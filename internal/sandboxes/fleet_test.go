@@ -1,4 +1,4 @@
-package lease_test
+package sandboxes_test
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/lease"
+	"assay/internal/sandboxes"
 	"assay/internal/target"
 )
 
 // fleetOf returns a fleet of a plane whose creations are answered by their number, from 1.
-func fleetOf(t *testing.T, p *brokenPlane, wanted int, create func(n int64, w http.ResponseWriter), first func(context.Context, target.Options) error) *lease.Fleet {
+func fleetOf(t *testing.T, p *brokenPlane, wanted int, create func(n int64, w http.ResponseWriter), first func(context.Context, target.Options) error) *sandboxes.Fleet {
 	t.Helper()
 	var n atomic.Int64
 	p.create = func(w http.ResponseWriter) { create(n.Add(1), w) }
@@ -25,7 +25,7 @@ func fleetOf(t *testing.T, p *brokenPlane, wanted int, create func(n int64, w ht
 	}
 	// The time scale makes the limit of the first command short, and only that.
 	o := target.Options{Control: target.Control{URL: p.serve(t), APIKey: apiKey}, TimeScale: 0.01}
-	return lease.NewFleet(lease.Options{Target: o, Template: "base", Patience: 2 * time.Hour, Start: 2 * time.Hour}, wanted, first)
+	return sandboxes.NewFleet(sandboxes.Options{Target: o, Template: "base", Patience: 2 * time.Hour, Start: 2 * time.Hour}, wanted, first)
 }
 
 // made is the response to the n-th creation.

@@ -1,4 +1,4 @@
-package lease_test
+package sandboxes_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
-	"assay/internal/lease"
+	"assay/internal/sandboxes"
 	"assay/internal/target"
 	"assay/internal/transport"
 )
@@ -31,7 +31,7 @@ func TestARunGetsASandboxAndGivesItBack(t *testing.T) {
 	}
 	defer func() { _ = gw.Close() }()
 	options := target.Options{Token: "given-4711", Control: target.Control{URL: gw.URL(), APIKey: apiKey}}
-	s, err := lease.Create(t.Context(), lease.Options{Target: options, Template: "base"})
+	s, err := sandboxes.Create(t.Context(), sandboxes.Options{Target: options, Template: "base"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestABrokenControlPlaneIsExplainedInItsOwnWords(t *testing.T) {
 				}
 			}
 			o := target.Options{Control: target.Control{URL: tc.plane.serve(t), APIKey: apiKey}}
-			_, err := lease.Create(t.Context(), lease.Options{Target: o, Template: "base", Start: 400 * time.Millisecond})
+			_, err := sandboxes.Create(t.Context(), sandboxes.Options{Target: o, Template: "base", Start: 400 * time.Millisecond})
 			var unreachable *target.UnreachableError
 			if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v, want %s", err, tc.want)
@@ -145,7 +145,7 @@ func TestASilentControlPlaneIsGivenUp(t *testing.T) {
 	p := brokenPlane{create: func(http.ResponseWriter) { <-release }, get: answers(200, ""), health: answers(200, "")}
 	o := target.Options{Control: target.Control{URL: p.serve(t)}}
 	defer close(release)
-	_, err := lease.Create(t.Context(), lease.Options{Target: o, Patience: 50 * time.Millisecond})
+	_, err := sandboxes.Create(t.Context(), sandboxes.Options{Target: o, Patience: 50 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "no response to POST /v2/sandboxes within 50ms") {
 		t.Errorf("the error is %v", err)
 	}
@@ -159,7 +159,7 @@ func TestAnInterruptDeletesTheSandboxThatIsBeingCreated(t *testing.T) {
 		answers(201, madeOne)(w)
 	}
 	o := target.Options{Control: target.Control{URL: p.serve(t)}}
-	_, err := lease.Create(ctx, lease.Options{Target: o})
+	_, err := sandboxes.Create(ctx, sandboxes.Options{Target: o})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}

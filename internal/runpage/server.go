@@ -1,4 +1,4 @@
-package live
+package runpage
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"assay/internal/crash"
-	"assay/internal/printable"
+	"assay/internal/termsafe"
 	"assay/reports/page"
 )
 
@@ -97,7 +97,7 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 
 // Sentence sets the text below the title.
 func (s *Server) Sentence(text string) {
-	s.change(func(st *state) { st.sentence(printable.Text(text)) })
+	s.change(func(st *state) { st.sentence(termsafe.Text(text)) })
 }
 
 // Facts sets the values of all facts of the face.
@@ -110,13 +110,13 @@ func (s *Server) Moment(chart string, x float64, values ...float64) {
 
 // Entry adds a line to the list.
 func (s *Server) Entry(e Entry) {
-	e.Word, e.Text = printable.Text(e.Word), printable.Text(e.Text)
+	e.Word, e.Text = termsafe.Text(e.Word), termsafe.Text(e.Text)
 	s.change(func(st *state) { st.entry(e) })
 }
 
 // End shows how the run ended. Only the first call counts.
 func (s *Server) End(v Verdict) {
-	v.Word, v.Sentence = printable.Text(v.Word), printable.Text(v.Sentence)
+	v.Word, v.Sentence = termsafe.Text(v.Word), termsafe.Text(v.Sentence)
 	s.change(func(st *state) {
 		if st.whole.Verdict == nil {
 			st.end(v)

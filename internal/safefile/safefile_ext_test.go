@@ -1,4 +1,4 @@
-package regular_test
+package safefile_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/regular"
+	"assay/internal/safefile"
 	"assay/internal/testkit"
 )
 
@@ -61,7 +61,7 @@ func TestAFileIsReadOnlyInsideItsFolder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			text, err := regular.Read(tt.file, 10)
+			text, err := safefile.Read(tt.file, 10)
 			if tt.failure == "" && (err != nil || string(text) != tt.want) {
 				t.Errorf("read %q: %v", text, err)
 			}
@@ -70,7 +70,7 @@ func TestAFileIsReadOnlyInsideItsFolder(t *testing.T) {
 			}
 		})
 	}
-	if _, err := regular.Read("missing.yaml", 10); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := safefile.Read("missing.yaml", 10); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file is %v", err)
 	}
 }
@@ -78,7 +78,7 @@ func TestAFileIsReadOnlyInsideItsFolder(t *testing.T) {
 func TestAFolderIsOpenedOnlyInsideTheWorkingDirectory(t *testing.T) {
 	outside := stranger(t)
 	for _, dir := range []string{".", "../outside", outside} {
-		root, err := regular.Folder(dir)
+		root, err := safefile.Folder(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestAFolderIsOpenedOnlyInsideTheWorkingDirectory(t *testing.T) {
 	for dir, failure := range map[string]string{
 		"away": "leads out of its folder", "pipe.yaml": "is a pipe", "real.yaml": "is a file", "missing": "no such file",
 	} {
-		if _, err := regular.Folder(dir); err == nil || !strings.Contains(err.Error(), failure) {
+		if _, err := safefile.Folder(dir); err == nil || !strings.Contains(err.Error(), failure) {
 			t.Errorf("%s: %v, want %q", dir, err, failure)
 		}
 	}
@@ -95,14 +95,14 @@ func TestAFolderIsOpenedOnlyInsideTheWorkingDirectory(t *testing.T) {
 
 func TestAFileInAFolderIsNamedByItsWholePath(t *testing.T) {
 	stranger(t)
-	root, err := regular.Folder("../inside")
+	root, err := safefile.Folder("../inside")
 	check(t, err)
 	defer root.Close()
-	if text, err := regular.ReadIn(root, "in.yaml", 10); err != nil || string(text) != "real" {
+	if text, err := safefile.ReadIn(root, "in.yaml", 10); err != nil || string(text) != "real" {
 		t.Errorf("read %q: %v", text, err)
 	}
 	for _, name := range []string{"out.yaml", "away/secret.yaml", "pipe.yaml", "long.yaml", "missing.yaml"} {
-		if _, err := regular.ReadIn(root, name, 10); err == nil || !strings.Contains(err.Error(), "../inside/"+name) {
+		if _, err := safefile.ReadIn(root, name, 10); err == nil || !strings.Contains(err.Error(), "../inside/"+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestASecretMayBeALinkOrAPipe(t *testing.T) {
 	if err := os.Symlink(filepath.Join(other, "token"), link); err != nil {
 		t.Skip(err)
 	}
-	if text, err := regular.ReadSecret(link, 10); err != nil || string(text) != "abc" {
+	if text, err := safefile.ReadSecret(link, 10); err != nil || string(text) != "abc" {
 		t.Errorf("a link: %q, %v", text, err)
 	}
 	r, w, err := os.Pipe()
@@ -129,11 +129,11 @@ func TestASecretMayBeALinkOrAPipe(t *testing.T) {
 		_, _ = w.WriteString("def")
 		_ = w.Close()
 	}()
-	if text, err := regular.ReadSecret(fmt.Sprintf("/dev/fd/%d", r.Fd()), 10); runtime.GOOS == "linux" && (err != nil || string(text) != "def") {
+	if text, err := safefile.ReadSecret(fmt.Sprintf("/dev/fd/%d", r.Fd()), 10); runtime.GOOS == "linux" && (err != nil || string(text) != "def") {
 		t.Errorf("a pipe: %q, %v", text, err)
 	}
 	for name, words := range map[string]string{link: "longer than 2 bytes", dir: "is a folder", os.DevNull: "is a device"} {
-		if _, err := regular.ReadSecret(name, 2); err == nil || !strings.Contains(err.Error(), words) {
+		if _, err := safefile.ReadSecret(name, 2); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v, want %q", name, err, words)
 		}
 	}

@@ -1,4 +1,4 @@
-package live
+package runpage
 
 import (
 	_ "embed" // the script
@@ -7,7 +7,7 @@ import (
 	"assay/reports/page"
 )
 
-//go:embed live.js
+//go:embed runpage.js
 var script string
 
 // document is the page with all that is known.

@@ -14,11 +14,11 @@ const (
 	thinHeads = 32
 )
 
-// thin bounds the frames and events of a long answer. It drops the heads of payloads in
+// trim bounds the frames and events of a long answer. It drops the heads of payloads in
 // the middle; if the answer has more than 4 × thinEdge frames, it drops the data events
 // in the middle as well. Every other event, and every length, offset and output, stays.
 // It describes what was dropped.
-func thin(x *bundle.Exchange) string {
+func trim(x *bundle.Exchange) string {
 	n := len(x.Frames)
 	for i := thinHeads; i < n-thinHeads; i++ {
 		if x.Frames[i].Event >= 0 {

@@ -31,7 +31,7 @@ func longAnswer(n int) *bundle.Exchange {
 func TestALongAnswerIsThinnedWithoutLosingItsPlace(t *testing.T) {
 	t.Parallel()
 	x := longAnswer(10_000)
-	note := thin(x)
+	note := trim(x)
 	if !strings.Contains(note, "9491 data events") {
 		t.Errorf("note %q", note)
 	}
@@ -55,7 +55,7 @@ func TestALongAnswerIsThinnedWithoutLosingItsPlace(t *testing.T) {
 
 func TestAShortAnswerKeepsItsEvents(t *testing.T) {
 	x := longAnswer(100)
-	if note := thin(x); note != "" || len(x.Events) != 103 {
+	if note := trim(x); note != "" || len(x.Events) != 103 {
 		t.Errorf("note %q, %d events", note, len(x.Events))
 	}
 	if x.Frames[0].Head == nil || x.Frames[50].Head != nil || x.Frames[len(x.Frames)-1].Head == nil {

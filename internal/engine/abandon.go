@@ -23,9 +23,9 @@ func (it *iteration) awaitEnds(ctx context.Context) error {
 	return worst(errs...)
 }
 
-// giveUp ends the exchanges that have not returned. A start without its start event is read
+// abandon ends the exchanges that have not returned. A start without its start event is read
 // for a moment longer, so that its process can be ended.
-func (it *iteration) giveUp(ctx context.Context, out *result) {
+func (it *iteration) abandon(ctx context.Context, out *result) {
 	bound, cancel := it.in.aside(ctx, it.in.readOn(), afterInterrupt/6)
 	defer cancel()
 	for _, h := range it.all() {
