@@ -74,7 +74,7 @@ func (s *scene) active(scrape *bundle.Scrape, got float64, listed []uint32) find
 		return finding{}
 	}
 	return finding{
-		grade: broken, symptom: bundle.SymptomCounters, at: s.at(nil, -1),
+		grade: violated, symptom: bundle.SymptomCounters, at: s.at(nil, -1),
 		message: s.says("", fmt.Sprintf("scrape %s: active is %s, and List shows %s before and after it (%s)",
 			scrape.Name, ledger.Number(got), phrase.Plural(len(listed), "command"), pidsText(listed))),
 	}

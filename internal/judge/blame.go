@@ -10,18 +10,18 @@ import (
 // earlier response was incomplete, or the run was interrupted; otherwise it is a defect of Assay.
 func (s *scene) neverBegan() finding {
 	if s.cut {
-		return finding{grade: unclear, message: "interrupted", at: s.at(nil, -1)}
+		return finding{grade: inconclusive, message: "interrupted", at: s.at(nil, -1)}
 	}
 	if o := s.behind("", nil); o != nil {
 		return o.finding(s)
 	}
 	for _, bad := range []func(*bundle.Exchange) bool{cutShort, startless} {
 		if x := s.earliest(bad); x != nil {
-			o := obstacle{text: fmt.Sprintf("step %s (%s): %s", stepName(x.Step), x.Name, answer(x)), symptom: failure(x), x: x}
+			o := unmet{text: fmt.Sprintf("step %s (%s): %s", stepName(x.Step), x.Name, answer(x)), symptom: failure(x), x: x}
 			return o.finding(s)
 		}
 	}
-	return finding{grade: ours, message: "the step was never executed, although every precondition held", at: s.at(nil, -1)}
+	return finding{grade: toolError, message: "the step was never executed, although every precondition held", at: s.at(nil, -1)}
 }
 
 // startless reports whether a Start or Connect got no start event, or a handshake no upgrade.

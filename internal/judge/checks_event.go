@@ -25,7 +25,7 @@ func checkStartFirst(e *exam) applied {
 	if first := &e.x.Events[0]; first.Kind != bundle.EventStart {
 		return breaks(frameOff(e.x, first.Frame), "want start as the first event, saw %s (%s)", first.Kind, place(e.x, first.Frame)).as(bundle.SymptomOrder)
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkEndLast: no start or data event follows the end event; there is at most one end event, and
@@ -46,7 +46,7 @@ func checkEndLast(e *exam) applied {
 			case bundle.EventKeepAlive, bundle.EventUnknown, bundle.EventCount, bundle.EventResult, bundle.EventError:
 			}
 		}
-		return holds()
+		return fulfilled()
 	}
 	success := e.x.Shape == bundle.ShapeStream && (e.x.EndStream != nil || e.x.GRPC != nil) && e.x.Error == nil ||
 		e.x.Shape == bundle.ShapeNDJSON && e.x.Outcome == bundle.OutcomeComplete
@@ -56,7 +56,7 @@ func checkEndLast(e *exam) applied {
 	case len(e.x.Events) == 0 || e.x.Outcome != bundle.OutcomeComplete:
 		return notApplied()
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkNDJSONTypeAndEnd: the alias declares an NDJSON content type (or JSON or plain text, as
@@ -76,10 +76,10 @@ func checkNDJSONTypeAndEnd(e *exam) applied {
 		}
 	}
 	if x.Outcome != bundle.OutcomeComplete || x.Aborted {
-		return holds()
+		return fulfilled()
 	}
 	if n := len(x.Events); n == 0 || x.Events[n-1].Kind != bundle.EventEnd {
 		return breaks(x.Response.Body, "want end as the last line, saw %s", answer(x)).as(noEnd(x))
 	}
-	return holds()
+	return fulfilled()
 }

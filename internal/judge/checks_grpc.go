@@ -17,7 +17,7 @@ func checkGRPCHTTPStatus(e *exam) applied {
 	if s := status(e.x); s != 200 {
 		return breaks(-1, "want HTTP 200 for a response of type %s, saw %d", responseType(e.x), s)
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkGRPCContentType: a success has the codec of its request; a type without a codec means proto.
@@ -35,7 +35,7 @@ func (e *exam) codecOf(proto, base string) applied {
 	if full(got, base) != full(want, base) {
 		return breaks(-1, "content type: want %s, as in the request, saw %s", want, orNone(got))
 	}
-	return holds()
+	return fulfilled()
 }
 
 // full adds the default codec to a content type without one.
@@ -60,7 +60,7 @@ func checkGRPCStatusPlace(e *exam) applied {
 	case in == "trailers" && len(e.x.Response.Get("Grpc-Status")) > 0:
 		return breaks(-1, "want one status, saw one in the headers and one in the trailers")
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkWebStatusLast: the status of gRPC-Web is in the last frame of the body, the only one
@@ -85,7 +85,7 @@ func checkWebStatusLast(e *exam) applied {
 	case at < 0 && last >= 0:
 		return breaks(e.x.Response.Body, "want a trailer frame at the end of the body, saw none (status in the %s)", e.x.GRPC.In)
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkWebTrailersOnly: a gRPC-Web response with its status in the headers has no body.
@@ -96,7 +96,7 @@ func checkWebTrailersOnly(e *exam) applied {
 	if n := e.x.Response.Body; n > 0 {
 		return breaks(0, "want no body where the status is in the headers, saw %d bytes", n)
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkWebHTTPTrailers: a gRPC-Web response has no HTTP trailers, because its clients cannot
@@ -108,7 +108,7 @@ func checkWebHTTPTrailers(e *exam) applied {
 	if ts := e.x.Response.Trailers; len(ts) > 0 {
 		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkGoAwayBeforeClose: a server sends GOAWAY before it closes an HTTP/2 connection, so that
@@ -121,7 +121,7 @@ func checkGoAwayBeforeClose(e *exam) applied {
 	}
 	for i := range c.H2 {
 		if c.H2[i].Dir == "received" && c.H2[i].Type == "GOAWAY" {
-			return holds()
+			return fulfilled()
 		}
 	}
 	return breaks(-1, "want GOAWAY before the connection closes, saw it closed after %s", h2Seen(c))

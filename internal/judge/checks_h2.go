@@ -25,7 +25,7 @@ func checkH2AnswerEnded(e *exam) applied {
 	case reset:
 		return breaks(-1, "want END_STREAM at the end of the response, saw RST_STREAM (%s)", noError)
 	case e.x.Outcome == bundle.OutcomeComplete:
-		return holds()
+		return fulfilled()
 	}
 	return notApplied()
 }
@@ -49,7 +49,7 @@ func checkGoAwayFinishes(e *exam) applied {
 	if c.Ended != nil && c.Ended.By == "peer" && (e.x.Outcome == bundle.OutcomeClosed || e.x.Outcome == bundle.OutcomeReset) {
 		return breaks(-1, "want stream %d, which the GOAWAY covers, to run to its end, saw the connection closed before", e.x.Stream)
 	}
-	return holds()
+	return fulfilled()
 }
 
 func overH2(c *bundle.Conn) bool { return c != nil && strings.HasPrefix(c.HTTP, "h2") }

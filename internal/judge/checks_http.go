@@ -24,7 +24,7 @@ func checkReservedHeaders(e *exam) applied {
 			return breaks(-1, "want no header with a reserved name, saw %s: %s", phrase.QuoteString(h.Name), phrase.QuoteString(h.Value))
 		}
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkMethodAllow: a response with status 405 lists the allowed methods in Allow.
@@ -35,7 +35,7 @@ func checkMethodAllow(e *exam) applied {
 	if len(e.x.Response.Get("Allow")) == 0 {
 		return breaks(-1, "HTTP 405 to %s: want an Allow header, saw none", phrase.QuoteString(e.x.Request.Method))
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkConnReusableAfterError: after an RPC error, an HTTP/1.1 connection that stays open has no
@@ -54,7 +54,7 @@ func checkConnReusableAfterError(e *exam) applied {
 	next := nextOn(e.it, x)
 	switch {
 	case next == nil && !saysClose(x.Response):
-		return holds()
+		return fulfilled()
 	case next == nil || next.Aborted:
 		return notApplied()
 	case next.Outcome == bundle.OutcomeGarbage:
@@ -62,7 +62,7 @@ func checkConnReusableAfterError(e *exam) applied {
 	case next.Response == nil:
 		return notApplied()
 	}
-	return holds()
+	return fulfilled()
 }
 
 // nextOn returns the next exchange on the connection of x, or nil.

@@ -25,7 +25,7 @@ func checkStdioExitOnce(e *exam) applied {
 			return breaks(frameOff(e.x, ev.Frame), "want one exit message, saw a second (%s)", place(e.x, ev.Frame)).as(bundle.SymptomEndEvent)
 		}
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkStdioExitLast: no message follows the exit message. A second exit message breaks another rule.
@@ -46,7 +46,7 @@ func checkStdioExitLast(e *exam) applied {
 			return breaks(f.Off, "want the exit message as the last one, saw a %s message after it (%s)", op, place(e.x, i)).as(bundle.SymptomOrder)
 		}
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkStdioClose: the exit message is followed by a close frame with code 1000.
@@ -63,5 +63,5 @@ func checkStdioClose(e *exam) applied {
 	case code != closeNormal:
 		return breaks(-1, "want close code 1000 after the exit message, saw %s", closeText(code)).as(shortfallOr(e.x, bundle.SymptomEndEvent))
 	}
-	return holds()
+	return fulfilled()
 }

@@ -19,7 +19,7 @@ func checkHTTPTrailers(e *exam) applied {
 	if ts := e.x.Response.Trailers; len(ts) > 0 {
 		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkStreamStatus: a Connect stream has HTTP status 200, even if the RPC fails: then its
@@ -30,7 +30,7 @@ func checkStreamStatus(e *exam) applied {
 	case e.connectStream() && s != 200:
 		return breaks(-1, "want HTTP 200 for a stream of type %s, saw %d", responseType(e.x), s).as(bundle.SymptomStreamStatus)
 	case e.connectStream():
-		return holds()
+		return fulfilled()
 	case !e.streamCall() || s == 200 || s == 0 || e.beforeRPC():
 		return notApplied()
 	}
@@ -100,7 +100,7 @@ func checkStreamContentType(e *exam) applied {
 	if got := responseType(e.x); got != want {
 		return breaks(-1, "content type: want %s, as in the request, saw %s", want, orNone(got))
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkEndStreamOnce: a stream that Assay did not abort ends with exactly one end-of-stream
@@ -122,7 +122,7 @@ func checkEndStreamOnce(e *exam) applied {
 		return breaks(frameOff(e.x, at[0]+1), "want nothing after the end-of-stream, saw %s more (%s)",
 			phrase.Plural(len(e.x.Frames)-1-at[0], "frame"), place(e.x, at[0]+1))
 	case len(at) == 1:
-		return holds()
+		return fulfilled()
 	case e.brokenOffByUs():
 		return notApplied()
 	}

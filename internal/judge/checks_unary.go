@@ -23,7 +23,7 @@ func checkUnaryStatusByCode(e *exam) applied {
 	if got := status(e.x); got != code.Status {
 		return breaks(-1, "error %s: want HTTP %d, saw %d", code.Name, code.Status, got).as(bundle.SymptomErrorForm)
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkUnaryErrorContentType: a unary error is application/json, whatever the codec of the request.
@@ -34,7 +34,7 @@ func checkUnaryErrorContentType(e *exam) applied {
 	if got := responseType(e.x); got != "application/json" {
 		return breaks(-1, "content type of an error: want application/json, saw %s", orNone(got)).as(bundle.SymptomErrorForm)
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkUnaryContentType: a unary success has the content type of its request. A method that does not exist succeeds nowhere: a
@@ -47,7 +47,7 @@ func checkUnaryContentType(e *exam) applied {
 	if got := responseType(e.x); got != want {
 		return breaks(-1, "content type: want %s, as in the request, saw %s", want, orNone(got))
 	}
-	return holds()
+	return fulfilled()
 }
 
 // checkContentEncoding: a unary response has Content-Encoding exactly if its body is encoded, and
@@ -73,7 +73,7 @@ func checkContentEncoding(e *exam) applied {
 	if contentEncoding(e.x.Response) == "" && looksGzipped(e.x.Body) {
 		return breaks(0, "want Content-Encoding for a compressed body, saw none")
 	}
-	return holds()
+	return fulfilled()
 }
 
 func declaredEncoding(e *exam) applied {
@@ -82,7 +82,7 @@ func declaredEncoding(e *exam) applied {
 			return breaks(-1, "want no Connect-Content-Encoding or one with a value, saw an empty one")
 		}
 	}
-	return holds()
+	return fulfilled()
 }
 
 // looksGzipped reports whether a body begins with the magic number of gzip and its only method.
@@ -116,5 +116,5 @@ func checkErrorDebug(e *exam) applied {
 			return breaks(-1, "details[%d].debug: %s", i, why)
 		}
 	}
-	return holds()
+	return fulfilled()
 }

@@ -42,7 +42,7 @@ func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
 		if sc.cut || sc.unread() != "" {
 			continue
 		}
-		for _, ob := range sc.obstacles() {
+		for _, ob := range sc.unmetPreconditions() {
 			if ob.rule == "" {
 				continue
 			}
@@ -85,7 +85,7 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 	for _, sc := range all {
 		if why := sc.unread(); why != "" {
 			unread = why
-			t.addOf(sc, sc.read(c, finding{grade: unclear, message: sc.says("", why), at: sc.at(nil, -1)}))
+			t.addOf(sc, sc.read(c, finding{grade: inconclusive, message: sc.says("", why), at: sc.at(nil, -1)}))
 			continue
 		}
 		for _, name := range sc.inOrder(c.Subjects) {
@@ -104,7 +104,7 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 	if unread == "" && len(c.Metrics) > 0 {
 		t.merge(j.counted(c.Metrics, s, all, o))
 	}
-	if t.worst.grade == broken && c.Says != "" {
+	if t.worst.grade == violated && c.Says != "" {
 		t.worst.message = c.Says + ": " + t.worst.message
 	}
 	t.sum(len(all), o)
@@ -114,7 +114,7 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 // counted judges counters, unless a precondition failed, so that the steps did not change them.
 func (j *Judge) counted(want map[string]string, s *scenarios.Scenario, all []*scene, o *bundle.Observation) *tally {
 	for _, sc := range all {
-		if blocked := sc.obstacles(); len(blocked) > 0 && !o.Interrupted {
+		if blocked := sc.unmetPreconditions(); len(blocked) > 0 && !o.Interrupted {
 			t := &tally{}
 			t.add(blocked[0].finding(sc))
 			return t
@@ -128,7 +128,7 @@ func (t *tally) sum(iterations int, o *bundle.Observation) {
 	if t.broken > 1 && iterations > 1 {
 		t.worst.message += fmt.Sprintf(" (%d breaches in %d iterations)", t.broken, iterations)
 	}
-	if t.worst.grade == broken && o.Stopped != "" {
+	if t.worst.grade == violated && o.Stopped != "" {
 		t.worst.message += "; " + phrase.Clip(o.Stopped)
 	}
 }
@@ -164,11 +164,11 @@ func (s *scene) inOrder(subjects map[string]*scenarios.Match) []string {
 func (s *scene) expect(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	f := s.look(name, m)
-	if o := s.behind(name, x); o != nil && !s.cut && (f.grade != held || !o.soft) {
+	if o := s.behind(name, x); o != nil && !s.cut && (f.grade != holds || !o.soft) {
 		f = o.finding(s)
 	}
 	f = s.heldUp(x, f)
-	if f.grade != held {
+	if f.grade != holds {
 		f.message = s.says(name, f.message)
 	}
 	return f
@@ -183,7 +183,7 @@ func (s *scene) read(c *scenarios.Clause, rest finding) finding {
 			continue
 		}
 		f := match(&look{scene: s, x: x, m: &scenarios.Match{Start: m.Start, End: m.End, Ends: m.Ends, Never: m.Never}})
-		if f.grade == broken && f.at.Off >= 0 {
+		if f.grade == violated && f.at.Off >= 0 {
 			f.message = s.says(name, f.message)
 			return f
 		}
@@ -194,7 +194,7 @@ func (s *scene) read(c *scenarios.Clause, rest finding) finding {
 // pending reports whether what an exchange lacks may only be late although its outcome does not say so: it is the last of a
 // poll, the limit in the request ended it, or a call that came before its end, such as its input, was given up.
 func (s *scene) pending(x *bundle.Exchange, f finding) bool {
-	if s.premises != nil && s.premises.steps[x.Step] != nil && !s.premises.steps[x.Step].Poll().IsZero() {
+	if s.preconditions != nil && s.preconditions.steps[x.Step] != nil && !s.preconditions.steps[x.Step].Poll().IsZero() {
 		return true
 	}
 	if !slices.Contains(notYet, f.symptom) {
@@ -214,20 +214,20 @@ func (s *scene) look(name string, m *scenarios.Match) finding {
 		return s.neverBegan()
 	}
 	if s.cut && x.Outcome != bundle.OutcomeComplete {
-		return finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
+		return finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
 	}
 	s.unknown = ""
 	f := match(&look{scene: s, m: m, x: x})
-	if f.grade == broken && s.unknown != "" {
+	if f.grade == violated && s.unknown != "" {
 		source, _, _ := strings.Cut(s.unknown, ".")
 		if y := s.subject(source); y == nil || cutShort(y) {
 			return s.neverBegan() // there is nothing to compare with
 		}
 	}
 	f.vain = f.vain || s.pending(x, f)
-	if f.grade == broken && x.Outcome == bundle.OutcomeAborted && !x.Aborted {
+	if f.grade == violated && x.Outcome == bundle.OutcomeAborted && !x.Aborted {
 		// The engine aborted it before it could satisfy the script.
-		f.grade, f.message = ours, f.message+": Assay aborted the exchange, although every precondition held"
+		f.grade, f.message = toolError, f.message+": Assay aborted the exchange, although every precondition held"
 	}
 	return f
 }

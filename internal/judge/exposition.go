@@ -31,7 +31,7 @@ func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observati
 		if p := firstBreach(problems); p != "" {
 			at := nowhere()
 			at.Iteration = s.Iteration
-			t.add(finding{grade: broken, symptom: bundle.SymptomCounters, message: fmt.Sprintf("scrape %s: %s", s.Name, phrase.Clip(p)), at: at})
+			t.add(finding{grade: violated, symptom: bundle.SymptomCounters, message: fmt.Sprintf("scrape %s: %s", s.Name, phrase.Clip(p)), at: at})
 			continue
 		}
 		t.add(finding{})

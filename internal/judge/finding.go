@@ -11,11 +11,11 @@ import (
 type grade int
 
 const (
-	held    grade = iota // the requirement holds
-	lacking              // the requirement does not apply to the target
-	unclear              // the evidence does not suffice
-	ours                 // a defect of Assay, not of the target
-	broken               // the target broke the requirement
+	holds        grade = iota // the requirement holds
+	unsupported               // the requirement does not apply to the target
+	inconclusive              // the evidence does not suffice
+	toolError                 // a defect of Assay, not of the target
+	violated                  // the target broke the requirement
 )
 
 // finding is the result of judging one requirement once: the grade, why, and where.
@@ -30,11 +30,11 @@ type finding struct {
 	at   bundle.Evidence
 }
 
-func (f finding) ok() bool { return f.grade == held }
+func (f finding) ok() bool { return f.grade == holds }
 
 // as returns the finding with a symptom, unless it has one or holds.
 func (f finding) as(s bundle.Symptom) finding {
-	if f.grade != held && f.symptom == "" {
+	if f.grade != holds && f.symptom == "" {
 		f.symptom = s
 	}
 	return f
@@ -66,7 +66,7 @@ const maxSeen = 8
 
 func (t *tally) add(f finding) {
 	t.looked++
-	if f.grade == broken {
+	if f.grade == violated {
 		t.broken++
 	}
 	if t.looked == 1 {
@@ -86,7 +86,7 @@ func (t *tally) addOf(s *scene, f finding) {
 		t.byIteration = map[int]grade{}
 	}
 	t.byIteration[s.it.Index] = max(t.byIteration[s.it.Index], f.grade)
-	if f.grade == broken {
+	if f.grade == violated {
 		t.ofIterations++
 	}
 }

@@ -19,7 +19,7 @@ func wavers(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Run, t *tally)
 	if !told(v) || t.ofIterations == 0 || t.ofIterations != t.broken || mixed(s) {
 		return
 	}
-	v.Varied = slices.Contains(slices.Collect(maps.Values(t.byIteration)), held)
+	v.Varied = slices.Contains(slices.Collect(maps.Values(t.byIteration)), holds)
 	if v.Conclusion != bundle.Fail || run == nil || run.Repeat <= 1 {
 		return
 	}
@@ -31,10 +31,10 @@ func wavers(v *bundle.Verdict, s *scenarios.Scenario, run *bundle.Run, t *tally)
 	var n bundle.Repeats
 	for _, g := range repeats {
 		switch g {
-		case broken:
+		case violated:
 			n.Failed++
 			n.Of++
-		case held:
+		case holds:
 			n.Of++
 		default:
 		}

@@ -94,7 +94,7 @@ func TestABreachOfAllIterationsTogetherIsNotFlaky(t *testing.T) {
 	s := scenarioOf(c)
 	o := repeats(0, 1)
 	t1 := (&Judge{}).clauses(s, run, o)[testRule]
-	t1.add(finding{grade: broken})
+	t1.add(finding{grade: violated})
 	v := bundle.Verdict{Conclusion: bundle.Fail}
 	if wavers(&v, s, run, t1); v.Conclusion != bundle.Fail {
 		t.Errorf("got %s", v.Conclusion)

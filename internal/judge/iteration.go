@@ -29,7 +29,7 @@ func Broken(s *scenarios.Scenario, run *bundle.Run, it *bundle.Iteration) bool {
 			continue
 		}
 		for _, rule := range provedBy(s, &c) {
-			broke[rule] = broke[rule] || t.worst.grade == broken
+			broke[rule] = broke[rule] || t.worst.grade == violated
 		}
 	}
 	for _, is := range broke {

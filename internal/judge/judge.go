@@ -157,26 +157,26 @@ func (j *Judge) unjudged(rules []string, o *bundle.Observation, why string) []bu
 func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Verdict {
 	f := t.worst
 	switch {
-	case f.grade == broken && o.Shortage != "":
-		f.grade = unclear
+	case f.grade == violated && o.Shortage != "":
+		f.grade = inconclusive
 		f.message += "; meanwhile this machine lacked a resource: " + phrase.Clip(o.Shortage)
-	case f.grade == broken && o.Refused != nil && o.Refused.Excused:
-		f.grade = unclear
+	case f.grade == violated && o.Refused != nil && o.Refused.Excused:
+		f.grade = inconclusive
 		f.message += fmt.Sprintf("; the last of %d tries had %s refused (%s), and a refusal breaks no rule",
 			o.Refused.Tries, phrase.Plural(o.Refused.Requests, "request"), phrase.Clip(o.Refused.Answer))
-	case f.grade == broken:
+	case f.grade == violated:
 		if note := defects(o); note != "" {
 			f.message += "; in addition, a defect of Assay: " + note
 		}
 	case defects(o) != "":
-		f = finding{grade: ours, message: "a defect of Assay: " + defects(o), at: nowhere()}
+		f = finding{grade: toolError, message: "a defect of Assay: " + defects(o), at: nowhere()}
 	case t.looked == 0 && !o.Interrupted:
-		f = finding{grade: unclear, message: "no expectation of the scenario could be checked", at: nowhere()}
+		f = finding{grade: inconclusive, message: "no expectation of the scenario could be checked", at: nowhere()}
 	}
 	v := bundle.Verdict{Scenario: o.Scenario, Axes: o.Axes, Rule: rule, Level: j.level(rule), Counts: t.counts, Seen: t.seenText()}
 	j.conclude(&v, f)
-	v.Awaited = f.grade == broken && awaited(o, f)
-	if o.Interrupted && f.grade != broken && f.grade != ours {
+	v.Awaited = f.grade == violated && awaited(o, f)
+	if o.Interrupted && f.grade != violated && f.grade != toolError {
 		v.Conclusion, v.Message, v.Symptom, v.Evidence = bundle.NotRun, "interrupted before the rule could be judged", "", nil
 		if o.CutByBudget {
 			v.Message = "the time budget of the run was spent before it was concluded"
@@ -188,20 +188,20 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 // conclude sets the conclusion of a finding, given the level of the verdict and the profile.
 func (j *Judge) conclude(v *bundle.Verdict, f finding) {
 	v.Message, v.Symptom = f.message, f.symptom
-	if f.grade != held {
+	if f.grade != holds {
 		at := f.at
 		v.Evidence = &at
 	}
 	switch f.grade {
-	case held:
+	case holds:
 		v.Conclusion, v.Message, v.Symptom = bundle.Pass, "", ""
-	case lacking:
+	case unsupported:
 		v.Conclusion = bundle.Unsupported
-	case unclear:
+	case inconclusive:
 		v.Conclusion = bundle.Inconclusive
-	case ours:
+	case toolError:
 		v.Conclusion = bundle.Error
-	case broken:
+	case violated:
 		v.Conclusion = bundle.Fail
 		if v.Level != levelMust && !j.Strict {
 			v.Conclusion = bundle.Advisory

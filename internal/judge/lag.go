@@ -18,19 +18,19 @@ func (s *scene) givenUp(x *bundle.Exchange, f finding) finding {
 	return s.heldUp(x, f)
 }
 
-// heldUp makes a breach unclear if the target had a time limit and this driver itself ran late by half of it or more: a
+// heldUp makes a breach inconclusive if the target had a time limit and this driver itself ran late by half of it or more: a
 // stalled machine delays both.
 func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
-	if f.grade != broken {
+	if f.grade != violated {
 		return f
 	}
 	if limit := s.tooShort(x); limit > 0 {
-		f.grade = unclear
+		f.grade = inconclusive
 		f.message += fmt.Sprintf("; the time limit was %s, and the shortest command takes %s on this target", phrase.Span(limit), phrase.Span(s.cal.End))
 		return f
 	}
 	if s.stillArriving(x) {
-		f.grade = unclear
+		f.grade = inconclusive
 		f.message += "; its output was still arriving when Assay gave up"
 		return f
 	}
@@ -41,7 +41,7 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	if had <= 0 || s.lag < had/2 {
 		return f
 	}
-	f.grade = unclear
+	f.grade = inconclusive
 	f.message += fmt.Sprintf("; the time limit was %s, and %s by up to %s", phrase.Span(had), phrase.RanLate, phrase.Span(s.lag))
 	return f
 }

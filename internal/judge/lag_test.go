@@ -120,7 +120,7 @@ func TestWhatIsWrongIsNotSuspectedAlthoughAssayGaveUp(t *testing.T) {
 	for outcome, missing := range map[bundle.Outcome]bool{bundle.OutcomeStalled: true, bundle.OutcomeAborted: false} {
 		x := streamExchange("p")
 		x.Outcome = outcome
-		wrong := finding{grade: broken, symptom: bundle.SymptomOutputOther}
+		wrong := finding{grade: violated, symptom: bundle.SymptomOutputOther}
 		if s.heldUp(x, wrong).vain || s.givenUp(x, wrong).vain != missing {
 			t.Errorf("%s: suspected as wrong %v, as missing %v", outcome, s.heldUp(x, wrong).vain, s.givenUp(x, wrong).vain)
 		}

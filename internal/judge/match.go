@@ -21,7 +21,7 @@ func match(l *look) finding {
 			continue
 		}
 		f := field.match(l).as(field.symptom)
-		if f.grade == broken {
+		if f.grade == violated {
 			if f.symptom.IsOutput() && refusedStart(l.x) {
 				f.symptom = bundle.SymptomNoStart
 			}
@@ -125,7 +125,7 @@ func matchAny(l *look) finding {
 		if f.ok() {
 			return saw(n.Name)
 		}
-		if f.grade != broken {
+		if f.grade != violated {
 			doubt = worst(doubt, f)
 		}
 		if symptom == "" || symptom == bundle.SymptomNotRefused {

@@ -87,7 +87,7 @@ func matchHeaderMatches(l *look) finding {
 		re, err := regexp.Compile(l.expand(l.m.HeaderMatches[name]))
 		switch {
 		case err != nil:
-			return l.ours("header %s: the script's expression does not compile: %v", name, err)
+			return l.toolError("header %s: the script's expression does not compile: %v", name, err)
 		case l.x.Response == nil:
 			return l.fails(-1, "header %s: there is no response", name)
 		case len(l.x.Response.Get(name)) == 0:

@@ -76,9 +76,9 @@ func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.B
 	re, err := regexp.Compile(l.expand(m.Matches))
 	switch {
 	case err != nil:
-		return l.ours("%s: the script's expression does not compile: %v", what, err)
+		return l.toolError("%s: the script's expression does not compile: %v", what, err)
 	case !got.Whole():
-		return l.unclear("%s: only a part of the %d bytes was kept", what, got.Len)
+		return l.inconclusive("%s: only a part of the %d bytes was kept", what, got.Len)
 	case !re.Match(got.Data):
 		return l.fails(-1, "%s: want it to match %s, saw %s", what, phrase.QuoteString(re.String()), phrase.Quote(got.Data))
 	}
@@ -87,7 +87,7 @@ func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.B
 
 func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob) finding {
 	if !got.Whole() {
-		return l.unclear("%s: only a part of the %d bytes was kept", what, got.Len)
+		return l.inconclusive("%s: only a part of the %d bytes was kept", what, got.Len)
 	}
 	text, err := messageJSON(l.x, got.Data)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *look) payloadFields(what string, m *scenarios.BodyMatch, v any) finding
 		re, err := regexp.Compile(l.expand(*pattern))
 		switch {
 		case err != nil:
-			return l.ours("%s: the script's expression does not compile: %v", what, err)
+			return l.toolError("%s: the script's expression does not compile: %v", what, err)
 		case !present && re.MatchString(""):
 		case !present:
 			return l.fails(-1, "%s: field %s: want one that matches %s, saw none", what, name, phrase.QuoteString(re.String()))

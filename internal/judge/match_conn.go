@@ -26,7 +26,7 @@ func matchConn(l *look) finding {
 			return l.fails(-1, "connection: want no more bytes on it, saw extra bytes after the response")
 		}
 		if why := closed(l.scene, l.x, c); why != "" {
-			return finding{grade: lacking, message: "connection: the server ends it, which is legal (" + why + ")", at: l.at(l.x, -1)}
+			return finding{grade: unsupported, message: "connection: the server ends it, which is legal (" + why + ")", at: l.at(l.x, -1)}
 		}
 	case connClosedByPeer:
 		if !byPeer(c) {
@@ -35,7 +35,7 @@ func matchConn(l *look) finding {
 			return f
 		}
 	default:
-		return l.ours("the script has conn: %s; want %s or %s", phrase.QuoteString(l.m.Conn), connReusable, connClosedByPeer)
+		return l.toolError("the script has conn: %s; want %s or %s", phrase.QuoteString(l.m.Conn), connReusable, connClosedByPeer)
 	}
 	return finding{}
 }

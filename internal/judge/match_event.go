@@ -148,7 +148,7 @@ func matchEnds(l *look) finding {
 			return l.fails(frameOff(l.x, at[0]), "end events: want none, saw %d (the first: %s)", n, place(l.x, at[0]))
 		}
 	default:
-		return l.ours("the script has ends: %s; want once, at-most-once or never", phrase.QuoteString(l.m.Ends))
+		return l.toolError("the script has ends: %s; want once, at-most-once or never", phrase.QuoteString(l.m.Ends))
 	}
 	return finding{}
 }
@@ -187,7 +187,7 @@ func isKind(e *bundle.Event, kind string) bool {
 func matchEvents(l *look) finding {
 	p, err := scenarios.CompileEvents(l.m.Events)
 	if err != nil {
-		return l.ours("events: %v", err)
+		return l.toolError("events: %v", err)
 	}
 	tolerant := l.x.Shape == bundle.ShapeExecute && !strings.Contains(l.m.Events, string(bundle.EventUnknown))
 	kinds := make([]string, 0, len(l.x.Events))

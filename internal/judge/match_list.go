@@ -26,7 +26,7 @@ func matchNotLists(l *look) finding { return l.listed(l.m.NotLists, false) }
 
 func (l *look) listed(names []string, want bool) finding {
 	if l.x.Body != nil && !l.x.Body.Whole() {
-		return l.unclear("list: only a part of the %d bytes was kept", l.x.Body.Len)
+		return l.inconclusive("list: only a part of the %d bytes was kept", l.x.Body.Len)
 	}
 	pids, err := listedPIDs(l.x)
 	if err != nil {
@@ -41,11 +41,11 @@ func (l *look) listed(names []string, want bool) finding {
 		}
 		pid := l.pid(name)
 		if pid == 0 {
-			return l.unclear("list: the pid of %s is not known", name).as(bundle.SymptomNoStart)
+			return l.inconclusive("list: the pid of %s is not known", name).as(bundle.SymptomNoStart)
 		}
 		switch has := slices.Contains(pids, pid); {
 		case want && !has && l.hadEnded(name, l.x.Invoked):
-			return l.unclear("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
+			return l.inconclusive("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
 		case want && !has:
 			return l.fails(-1, "list: want pid %d (%s) in it, saw %s", pid, name, pidsText(pids))
 		case !want && has:
@@ -60,11 +60,11 @@ func (l *look) listed(names []string, want bool) finding {
 func (l *look) listedSocket(name string, x *bundle.Exchange, want bool) finding {
 	mark := socketMark(x)
 	if mark == "" || !x.Switched() {
-		return l.unclear("list: the process of %s is not known (%s)", name, answer(x)).as(bundle.SymptomNoStart)
+		return l.inconclusive("list: the process of %s is not known (%s)", name, answer(x)).as(bundle.SymptomNoStart)
 	}
 	switch has := l.hasMark(mark); {
 	case want && !has && l.hadEnded(name, l.x.Invoked):
-		return l.unclear("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
+		return l.inconclusive("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
 	case want && !has:
 		return l.fails(-1, "list: want the process of %s in it, saw none with its argument %s", name, phrase.QuoteString(mark))
 	case !want && has:

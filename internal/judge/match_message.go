@@ -99,7 +99,7 @@ func (l *look) someMessage(all []message, from int, want *scenarios.BodyMatch) (
 		if f.ok() {
 			return i + 1, f
 		}
-		if f.grade != broken {
+		if f.grade != violated {
 			doubt = worst(doubt, f)
 		}
 	}
@@ -111,7 +111,7 @@ func (l *look) someMessage(all []message, from int, want *scenarios.BodyMatch) (
 	case !doubt.ok():
 		return len(all), doubt
 	case thinned(l.x.Frames):
-		return len(all), l.unclear("messages: want one %s%s, saw none, but not all messages were kept", want, where)
+		return len(all), l.inconclusive("messages: want one %s%s, saw none, but not all messages were kept", want, where)
 	}
 	return len(all), l.fails(-1, "messages: want one %s%s, saw none (%s, %s)", want, where, phrase.Plural(len(all), "message"), answer(l.x)).
 		as(shortfallOr(l.x, bundle.SymptomOutputMissing))

@@ -17,14 +17,14 @@ func matchWithin(l *look) finding {
 	return finding{}
 }
 
-// late returns the finding for a time limit missed by a duration: a breach, or unclear if this
+// late returns the finding for a time limit missed by a duration: a breach, or inconclusive if this
 // driver itself ran late by as much.
 func (l *look) late(by int64, breach finding) finding {
 	if l.lag == 0 || l.lag < by {
 		breach.vain = true
 		return breach
 	}
-	return l.unclear("%s; it missed the limit by %s, and this driver itself ran late by up to %s", breach.message, phrase.Span(by), phrase.Span(l.lag))
+	return l.inconclusive("%s; it missed the limit by %s, and this driver itself ran late by up to %s", breach.message, phrase.Span(by), phrase.Span(l.lag))
 }
 
 // matchNotBefore is the lower limit of the same time; the time scale does not extend it.

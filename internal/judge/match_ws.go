@@ -27,7 +27,7 @@ func matchWS(l *look) finding {
 	for _, want := range l.m.WS {
 		if !slices.ContainsFunc(l.x.Frames, func(f bundle.Frame) bool { return socketFrameIs(l.x, &f, want) }) {
 			if slices.ContainsFunc(l.x.Frames, func(f bundle.Frame) bool { return !f.Whole && socketKind(&f) == want.Type && f.Len > 0 }) {
-				return l.unclear("WebSocket: frames were not kept whole")
+				return l.inconclusive("WebSocket: frames were not kept whole")
 			}
 			return l.fails(-1, "WebSocket: want a frame %s, saw %s", want, socketSeen(l.x)).as(shortfallOr(l.x, bundle.SymptomConnection))
 		}

@@ -65,8 +65,8 @@ func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle
 		exclusive: s.Exclusive, beside: o.Beside, names: j.metricNames(),
 	}
 	f := c.judge()
-	if x := uncounted(want, s, o); f.grade == broken && x != nil {
-		f = finding{grade: unclear, symptom: bundle.SymptomNoStart, message: fmt.Sprintf("not judged: %s did not start: %s", x.Name, answer(x)), at: nowhere()}
+	if x := uncounted(want, s, o); f.grade == violated && x != nil {
+		f = finding{grade: inconclusive, symptom: bundle.SymptomNoStart, message: fmt.Sprintf("not judged: %s did not start: %s", x.Name, answer(x)), at: nowhere()}
 	}
 	t.add(f)
 	return t
@@ -105,11 +105,11 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 	}
 	switch {
 	case s == nil:
-		return fails(unclear, "there is no scrape %q", name)
+		return fails(inconclusive, "there is no scrape %q", name)
 	case s.Err != "":
-		return fails(unclear, "the scrape %q failed: %s", name, phrase.Clip(s.Err))
+		return fails(inconclusive, "the scrape %q failed: %s", name, phrase.Clip(s.Err))
 	case s.Status != 200:
-		return fails(broken, "the scrape %q was answered with HTTP %d", name, s.Status)
+		return fails(violated, "the scrape %q was answered with HTTP %d", name, s.Status)
 	}
 	c, problems := ledger.ReadCounters(s.Body, j.metricNames())
 	if len(c.Has) == 0 {
@@ -118,9 +118,9 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 			why += "; " + phrase.Clip(problems[0])
 		}
 		if len(problems) == 0 && !j.requires("metrics.prometheus") {
-			return fails(lacking, "the scrape %q has no counters of commands: %s", name, why)
+			return fails(unsupported, "the scrape %q has no counters of commands: %s", name, why)
 		}
-		return fails(broken, "the scrape %q is not usable: %s", name, why)
+		return fails(violated, "the scrape %q is not usable: %s", name, why)
 	}
 	return c, finding{}
 }
@@ -136,7 +136,7 @@ func (c *metricsCheck) judge() finding {
 		want, ok := c.number(c.want[key])
 		got, known := c.diff.Get(key)
 		if !ok || !known {
-			return finding{grade: ours, at: nowhere(), message: fmt.Sprintf("metrics: the script wants %s of %q, which is not understood", phrase.QuoteString(c.want[key]), key)}
+			return finding{grade: toolError, at: nowhere(), message: fmt.Sprintf("metrics: the script wants %s of %q, which is not understood", phrase.QuoteString(c.want[key]), key)}
 		}
 		switch {
 		case c.missing(key):
@@ -153,9 +153,9 @@ func (c *metricsCheck) judge() finding {
 		return finding{seen: c.moved(keys)}
 	}
 	if why := c.foreign(partition == ""); why != "" {
-		return finding{grade: unclear, at: nowhere(), message: "metrics: " + why + " (" + strings.Join(misses, "; ") + ")"}
+		return finding{grade: inconclusive, at: nowhere(), message: "metrics: " + why + " (" + strings.Join(misses, "; ") + ")"}
 	}
-	return finding{grade: broken, symptom: bundle.SymptomCounters, at: nowhere(), message: "metrics: " + strings.Join(misses, "; ") + "; " + c.driver()}
+	return finding{grade: violated, symptom: bundle.SymptomCounters, at: nowhere(), message: "metrics: " + strings.Join(misses, "; ") + "; " + c.driver()}
 }
 
 func (c *metricsCheck) miss(key string, want, got float64) string {

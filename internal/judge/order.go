@@ -48,7 +48,7 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 			continue
 		}
 		f := s.noOrder(orders)
-		if o := s.blockedOrder(orders); o != nil && f.grade == broken {
+		if o := s.blockedOrder(orders); o != nil && f.grade == violated {
 			f = o.finding(s)
 		}
 		f.message = s.says("", f.message)
@@ -64,8 +64,8 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 	}
 }
 
-// blockedOrder returns the obstacle that prevents judging an exchange of a race, or nil.
-func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
+// blockedOrder returns the unmet precondition that prevents judging an exchange of a race, or nil.
+func (s *scene) blockedOrder(orders []scenarios.Order) *unmet {
 	for i := range orders {
 		for _, name := range subjectNames(orders[i].Subjects) {
 			if o := s.behind(name, s.subject(name)); o != nil {
@@ -79,7 +79,7 @@ func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
 // noOrder returns the finding for an iteration that fits none of the orders.
 func (s *scene) noOrder(orders []scenarios.Order) finding {
 	if s.cut {
-		return finding{grade: unclear, message: "interrupted", at: s.at(nil, -1)}
+		return finding{grade: inconclusive, message: "interrupted", at: s.at(nil, -1)}
 	}
 	var names, seen []string
 	told := map[string]bool{}
@@ -106,7 +106,7 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 		}
 	}
 	f := finding{
-		grade: broken, symptom: symptom,
+		grade: violated, symptom: symptom,
 		message: fmt.Sprintf("want one of the orders %s, saw %s", phrase.Legal(names, phrase.AsIs), strings.Join(seen, "; ")),
 		at:      s.at(nil, -1),
 	}
@@ -125,7 +125,7 @@ func tooRare(order *scenarios.Order, n int, o *bundle.Observation) finding {
 		why = "the time budget was spent"
 	}
 	return finding{
-		grade: unclear, symptom: bundle.SymptomTooRare,
+		grade: inconclusive, symptom: bundle.SymptomTooRare,
 		message: fmt.Sprintf("order %s: want it at least %s, saw it %s (%s)", order.Name, phrase.Plural(order.Min, "time"), phrase.Plural(n, "time"), why),
 		at:      nowhere(),
 	}

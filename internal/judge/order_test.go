@@ -79,7 +79,7 @@ func TestARaceThatAssayGaveUpFitsNoOrderAndIsOnlySuspected(t *testing.T) {
 	it.Exchanges[0].Events = it.Exchanges[0].Events[:1]
 	for _, outcome := range []bundle.Outcome{bundle.OutcomeStalled, bundle.OutcomeClosed} {
 		it.Exchanges[0].Outcome = outcome
-		if f := (&scene{it: &it}).noOrder(raceOrders()); f.grade != broken || f.vain != (outcome == bundle.OutcomeStalled) {
+		if f := (&scene{it: &it}).noOrder(raceOrders()); f.grade != violated || f.vain != (outcome == bundle.OutcomeStalled) {
 			t.Errorf("%s: grade %v, suspected %v: %s", outcome, f.grade, f.vain, f.message)
 		}
 	}

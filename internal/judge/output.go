@@ -90,7 +90,7 @@ func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 	case got.Len == int64(len(want)) && strings.EqualFold(got.SHA256, digest(want)):
 		return finding{}
 	case got.SHA256 == "" && got.Len == int64(len(want)):
-		return l.unclear("%s: neither the bytes nor a digest was kept", stream)
+		return l.inconclusive("%s: neither the bytes nor a digest was kept", stream)
 	}
 	return l.differsKept(stream, want, got)
 }
@@ -138,7 +138,7 @@ func outputDigest(l *look, stream string, m *scenarios.OutputMatch, got *bundle.
 	sum, ok := blobDigest(got)
 	switch {
 	case !ok:
-		return l.unclear("%s: neither the bytes nor a digest was kept", stream)
+		return l.inconclusive("%s: neither the bytes nor a digest was kept", stream)
 	case !strings.EqualFold(sum, m.Digest):
 		return l.fails(-1, "%s: want SHA-256 %s, saw %s (%d bytes)", stream, m.Digest, sum, got.Len)
 	}
@@ -181,7 +181,7 @@ func (l *look) contains(what, text string, got *bundle.Blob) finding {
 	case bytes.Contains(got.Data, part), bytes.Contains(got.Head, part), bytes.Contains(got.Tail, part):
 		return finding{}
 	case !got.Whole():
-		return l.unclear("%s: %s is neither in the first nor in the last bytes, and the rest was not kept", what, phrase.Quote(part))
+		return l.inconclusive("%s: %s is neither in the first nor in the last bytes, and the rest was not kept", what, phrase.Quote(part))
 	}
 	return l.fails(-1, "%s: want it to contain %s, saw %s", what, phrase.Quote(part), phrase.Quote(got.Data)).as(partSymptom(what, got))
 }
@@ -193,9 +193,9 @@ func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle
 	re, err := regexp.Compile(l.expand(m.Matches))
 	switch {
 	case err != nil:
-		return l.ours("%s: the script's expression does not compile: %v", stream, err)
+		return l.toolError("%s: the script's expression does not compile: %v", stream, err)
 	case !got.Whole():
-		return l.unclear("%s: only a part of the %d bytes was kept", stream, got.Len)
+		return l.inconclusive("%s: only a part of the %d bytes was kept", stream, got.Len)
 	case !re.Match(got.Data):
 		return l.fails(-1, "%s: want it to match %s, saw %s", stream, phrase.QuoteString(re.String()), phrase.Quote(got.Data)).as(partSymptom(stream, got))
 	}

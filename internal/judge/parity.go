@@ -28,7 +28,7 @@ func (s *scene) parity(names []string) finding {
 			return f
 		}
 		if s.cut && x.Outcome != bundle.OutcomeComplete {
-			return finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
+			return finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
 		}
 		if first == nil {
 			first = x
@@ -46,7 +46,7 @@ func (s *scene) parity(names []string) finding {
 func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.Exchange) finding {
 	breach := func(symptom bundle.Symptom, what, inA, inB string) finding {
 		return finding{
-			grade: broken, symptom: symptom,
+			grade: violated, symptom: symptom,
 			message: fmt.Sprintf("parity: %s differs: %s has %s, %s has %s", what, nameA, inA, nameB, inB),
 			at:      s.at(b, -1),
 		}
@@ -87,7 +87,7 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 			return finding{}
 		}
 		return finding{
-			grade: broken, symptom: parityOutput(ba, bb, i),
+			grade: violated, symptom: parityOutput(ba, bb, i),
 			message: fmt.Sprintf("parity: %s differs at byte %d: %s has %s, %s has %s",
 				stream, i, nameA, rest(ba.Data[i:]), nameB, rest(bb.Data[i:])),
 			at: s.at(b, -1),
@@ -99,10 +99,10 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 	case okA && okB && da == db && ba.Len == bb.Len:
 		return finding{}
 	case !okA || !okB || text:
-		return finding{grade: unclear, message: "parity: only a part of " + stream + " was kept, so it cannot be compared", at: s.at(b, -1)}
+		return finding{grade: inconclusive, message: "parity: only a part of " + stream + " was kept, so it cannot be compared", at: s.at(b, -1)}
 	}
 	return finding{
-		grade: broken, symptom: parityOutput(ba, bb, -1),
+		grade: violated, symptom: parityOutput(ba, bb, -1),
 		message: fmt.Sprintf("parity: %s differs: %s has %d bytes, %s has %d", stream, nameA, ba.Len, nameB, bb.Len),
 		at:      s.at(b, -1),
 	}

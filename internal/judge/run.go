@@ -64,7 +64,7 @@ func (j *Judge) features(run *bundle.Run) []bundle.Verdict {
 		rule := "profile." + j.Profile.ID + "." + id
 		v := bundle.Verdict{Rule: rule, Level: j.level(rule)}
 		f := feature(id, run)
-		if run.Interrupted && f.grade == unclear {
+		if run.Interrupted && f.grade == inconclusive {
 			v.Conclusion, v.Message = bundle.NotRun, "interrupted before it was probed"
 		} else {
 			j.conclude(&v, f)
@@ -118,17 +118,17 @@ func feature(id string, run *bundle.Run) finding {
 	scheme = strings.Replace(strings.ToLower(scheme), "ws", "http", 1)
 	switch {
 	case otherScheme[id] != "" && strings.EqualFold(scheme, otherScheme[id]):
-		return finding{grade: lacking, message: "feature " + id + " does not apply to an " + otherScheme[id] + " URL: test the gateway's other URL as well"}
+		return finding{grade: unsupported, message: "feature " + id + " does not apply to an " + otherScheme[id] + " URL: test the gateway's other URL as well"}
 	case !probed:
-		return finding{grade: unclear, message: "feature " + id + " is required but was not probed"}
+		return finding{grade: inconclusive, message: "feature " + id + " is required but was not probed"}
 	case f.State == bundle.FeaturePresent:
 		return finding{}
 	case f.Hidden:
-		return finding{grade: lacking, message: "feature " + id + " cannot be tested in this run" + detail}
+		return finding{grade: unsupported, message: "feature " + id + " cannot be tested in this run" + detail}
 	case f.State == bundle.FeatureAbsent:
-		return finding{grade: broken, symptom: bundle.SymptomAbsent, message: "feature " + id + " is required by the profile but absent" + detail}
+		return finding{grade: violated, symptom: bundle.SymptomAbsent, message: "feature " + id + " is required by the profile but absent" + detail}
 	}
-	return finding{grade: unclear, message: "feature " + id + " is required but its probe was inconclusive" + detail}
+	return finding{grade: inconclusive, message: "feature " + id + " is required but its probe was inconclusive" + detail}
 }
 
 // alive returns the verdict on a target that died during the run. One that came back, and did not die of the same again, is not
@@ -305,7 +305,7 @@ func (j *Judge) monotone(run *bundle.Run, obs []*bundle.Observation) (bundle.Ver
 			}
 			b, _ := before.counters.Get(key)
 			a, _ := r.counters.Get(key)
-			j.conclude(&v, finding{grade: broken, symptom: bundle.SymptomCounters, at: nowhere(), message: fmt.Sprintf(
+			j.conclude(&v, finding{grade: violated, symptom: bundle.SymptomCounters, at: nowhere(), message: fmt.Sprintf(
 				"counter %s went down from %s (scrape %s of %s) to %s (scrape %s of %s)",
 				key, ledger.Number(b), before.scrape.Name, before.scenario, ledger.Number(a), r.scrape.Name, r.scenario)})
 			v.Evidence = nil

@@ -20,23 +20,23 @@ type scene struct {
 	lag int64
 	// cut is set if the run was interrupted: an exchange that Assay aborted proves nothing.
 	cut bool
-	// premises are the preconditions of the script; nil without a script.
-	premises *premises
-	blocked  *[]obstacle // nil until obstacles is called
+	// preconditions are the preconditions of the script; nil without a script.
+	preconditions *preconditions
+	blocked       *[]unmet // nil until unmetPreconditions is called
 	// unknown is the last variable that an expectation names and that has no value.
 	unknown string
 }
 
 // scenes returns the iterations of an observation. s may be nil where the script does not matter.
 func scenes(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) []*scene {
-	var p *premises
+	var p *preconditions
 	if s != nil {
-		p = premisesOf(s)
+		p = preconditionsOf(s)
 	}
 	all := make([]*scene, len(o.Iterations))
 	for i := range o.Iterations {
 		all[i] = &scene{
-			cal: calibration(run), it: &o.Iterations[i], premises: p,
+			cal: calibration(run), it: &o.Iterations[i], preconditions: p,
 			many: len(o.Iterations) > 1, cut: o.Interrupted, lag: o.Lag,
 		}
 	}
@@ -179,17 +179,17 @@ type look struct {
 
 // fails returns a breach with its message and body offset (-1 for none).
 func (l *look) fails(off int64, format string, args ...any) finding {
-	return finding{grade: broken, message: fmt.Sprintf(format, args...), at: l.at(l.x, off)}
+	return finding{grade: violated, message: fmt.Sprintf(format, args...), at: l.at(l.x, off)}
 }
 
-// unclear returns a finding for missing evidence.
-func (l *look) unclear(format string, args ...any) finding {
-	return finding{grade: unclear, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
+// inconclusive returns a finding for missing evidence.
+func (l *look) inconclusive(format string, args ...any) finding {
+	return finding{grade: inconclusive, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
 }
 
-// ours returns a finding for a defect of the script or of Assay.
-func (l *look) ours(format string, args ...any) finding {
-	return finding{grade: ours, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
+// toolError returns a finding for a defect of the script or of Assay.
+func (l *look) toolError(format string, args ...any) finding {
+	return finding{grade: toolError, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
 }
 
 // saw returns a finding that holds, with the observed legal response.

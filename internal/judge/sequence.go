@@ -33,12 +33,12 @@ func (s *scene) outOfOrder(first, second string, by int64) finding {
 	one, _, _ := strings.Cut(first, ".")
 	two, _, _ := strings.Cut(second, ".")
 	f := finding{
-		grade: broken, symptom: bundle.SymptomOrder,
+		grade: violated, symptom: bundle.SymptomOrder,
 		message: s.says("", fmt.Sprintf("want %s after %s, saw it %s earlier", second, first, phrase.Span(by))),
 		at:      s.at(s.subject(two), -1),
 	}
 	if one != two && s.lag > 0 && s.lag >= by {
-		f.grade = unclear
+		f.grade = inconclusive
 		f.message += fmt.Sprintf("; this driver itself ran late by up to %s", phrase.Span(s.lag))
 	}
 	return f
@@ -50,7 +50,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	x := s.subject(subject)
 	switch {
 	case !ok:
-		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + phrase.QuoteString(name) + "; want NAME.PART", at: s.at(nil, -1)}
+		return bundle.Stamp{}, finding{grade: toolError, message: "the script names the instant " + phrase.QuoteString(name) + "; want NAME.PART", at: s.at(nil, -1)}
 	case x == nil:
 		f := s.neverBegan()
 		f.message = name + ": " + f.message
@@ -62,13 +62,13 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	}
 	switch {
 	case !known:
-		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + phrase.QuoteString(name) + ", which is not known", at: s.at(x, -1)}
+		return bundle.Stamp{}, finding{grade: toolError, message: "the script names the instant " + phrase.QuoteString(name) + ", which is not known", at: s.at(x, -1)}
 	case at != nil:
 		return *at, finding{}
 	case s.cut:
-		return bundle.Stamp{}, finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
+		return bundle.Stamp{}, finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
 	}
-	f := finding{grade: broken, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
+	f := finding{grade: violated, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
 	return bundle.Stamp{}, s.givenUp(x, f.as(instantSymptom(x, what)))
 }
 

@@ -37,8 +37,8 @@ func (a applied) as(s bundle.Symptom) applied {
 // notApplied is the result of a check that does not apply.
 func notApplied() applied { return applied{} }
 
-// holds is the result of a check that applies and holds.
-func holds() applied { return applied{applies: true} }
+// fulfilled is the result of a check that applies and fulfilled.
+func fulfilled() applied { return applied{applies: true} }
 
 // breaks is the result of a check that applies and fails; off is -1 without a location.
 func breaks(off int64, format string, args ...any) applied {
@@ -109,7 +109,7 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 	}
 	switch {
 	case result.breach != "":
-		f := finding{grade: broken, symptom: result.symptom, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)}
+		f := finding{grade: violated, symptom: result.symptom, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)}
 		t.addOf(e.scene, f.as(bundle.SymptomViolation))
 	case result.applies && e.x.Unread == "":
 		t.addOf(e.scene, finding{})

@@ -120,7 +120,7 @@ func TestMatchesOfAWebSocket(t *testing.T) {
 			s := &scene{it: &observation(x).Iterations[0]}
 			c.match.Outcome = []string{string(x.Outcome)}
 			f := match(&look{scene: s, m: &c.match, x: x})
-			if (f.grade == broken) != (c.broken != "") || !strings.Contains(f.message, c.broken) {
+			if (f.grade == violated) != (c.broken != "") || !strings.Contains(f.message, c.broken) {
 				t.Errorf("grade %v: %s", f.grade, f.message)
 			}
 		})
@@ -148,7 +148,7 @@ func TestParityWithAnExchangeThatAssayGaveUpIsOnlySuspected(t *testing.T) {
 	for _, outcome := range []bundle.Outcome{bundle.OutcomeStalled, bundle.OutcomeComplete} {
 		rpc.Outcome = outcome
 		s := &scene{it: &observation(rpc, socket).Iterations[0]}
-		if f := s.parity([]string{"a", "p"}); f.grade != broken || f.vain != (outcome == bundle.OutcomeStalled) {
+		if f := s.parity([]string{"a", "p"}); f.grade != violated || f.vain != (outcome == bundle.OutcomeStalled) {
 			t.Errorf("%s: grade %v, suspected %v: %s", outcome, f.grade, f.vain, f.message)
 		}
 	}
@@ -158,7 +158,7 @@ func TestAnInstantOfAnExchangeThatAssayGaveUpIsOnlySuspected(t *testing.T) {
 	x := streamExchange("a")
 	x.Events, x.Outcome = x.Events[:2], bundle.OutcomeStalled
 	s := &scene{it: &observation(x).Iterations[0]}
-	if f := s.sequence([]string{"a.start", "a.end"}); f.grade != broken || !f.vain {
+	if f := s.sequence([]string{"a.start", "a.end"}); f.grade != violated || !f.vain {
 		t.Errorf("grade %v, suspected %v: %s", f.grade, f.vain, f.message)
 	}
 }

@@ -21,7 +21,7 @@ func (e *exam) violation(kind string) applied {
 			return breaks(v.Off, "%s", violationText(v)).as(violationSymptom(e.x, kind))
 		}
 	}
-	return holds()
+	return fulfilled()
 }
 
 // violationSymptom returns the symptom of a violation. In a response cut by the connection every

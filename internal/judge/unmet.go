@@ -12,9 +12,9 @@ import (
 	"assay/internal/wire"
 )
 
-// obstacle is a failed precondition. The expectations after it are not judged; it breaks only the
+// unmet is a failed precondition. The expectations after it are not judged; it breaks only the
 // rule that the precondition itself proves.
-type obstacle struct {
+type unmet struct {
 	at      bundle.Stamp // when the precondition failed
 	text    string
 	symptom bundle.Symptom
@@ -32,17 +32,17 @@ type obstacle struct {
 	limit int64 // the deadline of the wait, 0 if it did not end the wait
 }
 
-// obstacles lists the failed preconditions of an iteration, the earliest first.
-func (s *scene) obstacles() []obstacle {
-	if s.premises == nil {
+// unmetPreconditions lists the failed preconditions of an iteration, the earliest first.
+func (s *scene) unmetPreconditions() []unmet {
+	if s.preconditions == nil {
 		return nil
 	}
 	if s.blocked == nil {
 		all := slices.Concat(s.unconnected(), s.unstarted(), s.departed(), s.refusedCalls(), s.vainWaits())
-		slices.SortStableFunc(all, func(a, b obstacle) int { return order(a.at, b.at) })
+		slices.SortStableFunc(all, func(a, b unmet) int { return order(a.at, b.at) })
 		for i := range all {
-			if slices.ContainsFunc(all[:i], func(o obstacle) bool { return o.rule != all[i].rule && !o.optional }) {
-				all[i].rule = "" // it follows from an earlier obstacle
+			if slices.ContainsFunc(all[:i], func(o unmet) bool { return o.rule != all[i].rule && !o.optional }) {
+				all[i].rule = "" // it follows from an earlier one
 			}
 		}
 		s.blocked = &all
@@ -50,10 +50,10 @@ func (s *scene) obstacles() []obstacle {
 	return *s.blocked
 }
 
-// behind returns the obstacle that prevents judging an exchange, or nil. x is nil for an exchange
+// behind returns the unmet precondition that prevents judging an exchange, or nil. x is nil for an exchange
 // that never began.
-func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
-	all := s.obstacles()
+func (s *scene) behind(name string, x *bundle.Exchange) *unmet {
+	all := s.unmetPreconditions()
 	for i := range all {
 		o := &all[i]
 		switch {
@@ -67,49 +67,49 @@ func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
 	return nil
 }
 
-// finding returns the finding of an expectation that the obstacle prevents from being judged.
-func (o *obstacle) finding(s *scene) finding {
-	grade := unclear
+// finding returns the finding of an expectation that the unmet precondition prevents from being judged.
+func (o *unmet) finding(s *scene) finding {
+	grade := inconclusive
 	if o.legal {
-		grade = lacking
+		grade = unsupported
 	}
 	return finding{grade: grade, symptom: o.symptom, message: "not judged: " + o.text, at: s.at(o.x, -1)}
 }
 
 // breach returns the finding for the rule that the precondition proves.
-func (o *obstacle) breach(s *scene) finding {
-	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1), vain: o.vain}
+func (o *unmet) breach(s *scene) finding {
+	f := finding{grade: violated, symptom: o.symptom, message: o.text, at: s.at(o.x, -1), vain: o.vain}
 	if s.lag > 0 && o.limit > 0 && s.lag >= o.limit/2 {
-		f.grade = unclear
+		f.grade = inconclusive
 		f.message += fmt.Sprintf("; the time limit was %s, and this driver itself ran late by up to %s", phrase.Span(o.limit), phrase.Span(s.lag))
 	}
 	return f
 }
 
 // unconnected lists the open steps whose connection could not be opened.
-func (s *scene) unconnected() []obstacle {
-	var out []obstacle
+func (s *scene) unconnected() []unmet {
+	var out []unmet
 	for i := range s.it.Conns {
 		c := &s.it.Conns[i]
 		if c.DialError == "" {
 			continue
 		}
-		out = append(out, obstacle{at: c.Dialed, text: "no connection could be opened: " + phrase.Clip(c.DialError), symptom: bundle.SymptomNoConnect})
+		out = append(out, unmet{at: c.Dialed, text: "no connection could be opened: " + phrase.Clip(c.DialError), symptom: bundle.SymptomNoConnect})
 	}
 	return out
 }
 
 // unstarted lists the needed processes that did not start.
-func (s *scene) unstarted() []obstacle {
-	var out []obstacle
+func (s *scene) unstarted() []unmet {
+	var out []unmet
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
-		rule, needed := s.premises.needed[x.Name]
+		rule, needed := s.preconditions.needed[x.Name]
 		if !needed || x.Op != "start" || x.Aborted || begun(x) ||
 			x.Outcome == bundle.OutcomeNoConnect || x.Outcome == bundle.OutcomeAborted {
 			continue
 		}
-		out = append(out, obstacle{
+		out = append(out, unmet{
 			at: returned(x), text: fmt.Sprintf("%s did not start: %s", x.Name, answer(x)),
 			symptom: shortfallOr(x, bundle.SymptomNoStart), names: []string{x.Name}, rule: rule, x: x,
 		})
@@ -119,17 +119,17 @@ func (s *scene) unstarted() []obstacle {
 
 // departed lists the processes that ended before a step that needs them, although no earlier step
 // could have ended them.
-func (s *scene) departed() []obstacle {
-	var out []obstacle
+func (s *scene) departed() []unmet {
+	var out []unmet
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
-		name := s.premises.alive[x.Step]
+		name := s.preconditions.alive[x.Step]
 		if name == "" || x.Op == "cleanup" || !s.hadEnded(name, x.Invoked) {
 			continue
 		}
-		out = append(out, obstacle{
+		out = append(out, unmet{
 			at: s.process(name).Started, text: fmt.Sprintf("%s before %s was sent", s.endText(name), called(x)),
-			symptom: bundle.SymptomEndedEarly, names: append(s.streamsOf(name), x.Name), rule: s.premises.needed[name], x: s.it.Exchange(name),
+			symptom: bundle.SymptomEndedEarly, names: append(s.streamsOf(name), x.Name), rule: s.preconditions.needed[name], x: s.it.Exchange(name),
 		})
 	}
 	return out
@@ -158,19 +158,19 @@ func (s *scene) streamsOf(name string) []string {
 
 // refusedCalls lists the failed precondition calls (see helper), and the calls whose connection
 // the server had already closed.
-func (s *scene) refusedCalls() []obstacle {
-	var out []obstacle
+func (s *scene) refusedCalls() []unmet {
+	var out []unmet
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
 		switch {
 		case x.Op == "cleanup" || x.Aborted:
-		case s.premises.helper(x.Step, x.Name) && (isError(x) || cutShort(x)) && x.Outcome != bundle.OutcomeNoConnect:
-			out = append(out, obstacle{
+		case s.preconditions.helper(x.Step, x.Name) && (isError(x) || cutShort(x)) && x.Outcome != bundle.OutcomeNoConnect:
+			out = append(out, unmet{
 				at: x.Invoked, text: fmt.Sprintf("%s was answered with %s", called(x), answer(x)),
 				symptom: shortfallOr(x, bundle.SymptomRefused), names: s.actedOn(x), x: x,
 			})
-		case x.Response == nil && (x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset) && s.premises.reuses(x.Step):
-			out = append(out, obstacle{
+		case x.Response == nil && (x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset) && s.preconditions.reuses(x.Step):
+			out = append(out, unmet{
 				at: x.Invoked, text: "the server had closed the connection, which is legal, when " + called(x) + " was sent on it",
 				symptom: bundle.SymptomConnection, names: []string{x.Name}, x: x, legal: s.announcedClose(x),
 			})
@@ -192,7 +192,7 @@ func (s *scene) announcedClose(x *bundle.Exchange) bool {
 // attaches, the streams of the process.
 func (s *scene) actedOn(x *bundle.Exchange) []string {
 	names := []string{x.Name}
-	call, _ := s.premises.steps[x.Step].Call()
+	call, _ := s.preconditions.steps[x.Step].Call()
 	if call.Target != nil && call.Target.To != "" && call.Kind != "connect" {
 		names = append(names, s.streamsOf(call.Target.To)...)
 	}
@@ -204,26 +204,26 @@ func (s *scene) actedOn(x *bundle.Exchange) []string {
 const theIteration = "the iteration"
 
 // vainWaits lists the unmet waits.
-func (s *scene) vainWaits() []obstacle {
-	var out []obstacle
+func (s *scene) vainWaits() []unmet {
+	var out []unmet
 	for i := range s.it.Awaits {
 		a := &s.it.Awaits[i]
 		if a.Met {
 			continue
 		}
 		x := s.it.Exchange(a.On)
-		o := obstacle{at: a.Ended, text: s.waitText(a, x), symptom: waitSymptom(a, x), x: x, soft: true, vain: !overBy(a, x)}
+		o := unmet{at: a.Ended, text: s.waitText(a, x), symptom: waitSymptom(a, x), x: x, soft: true, vain: !overBy(a, x)}
 		if a.Ended.T-a.Began.T >= a.Deadline {
 			o.limit = a.Deadline
 		}
-		if st := s.premises.explicit(a.Step); st != nil && a.On != theIteration {
+		if st := s.preconditions.explicit(a.Step); st != nil && a.On != theIteration {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
 			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) && !givenUp(x) || a.Short {
 				// The process ended by itself, which other rules judge, or the wait was too short.
 				o.rule = ""
 			}
 		} else if x != nil && x.Op == "start" && !begun(x) {
-			o.rule = s.premises.needed[a.On] // the implicit wait of the start
+			o.rule = s.preconditions.needed[a.On] // the implicit wait of the start
 		}
 		out = append(out, o)
 	}

@@ -8,8 +8,8 @@ import (
 	"assay/scenarios"
 )
 
-// premises are the preconditions of a script, derived from its text alone.
-type premises struct {
+// preconditions are the preconditions of a script, derived from its text alone.
+type preconditions struct {
 	steps map[string]*scenarios.Step // by location
 	// needed maps each process that later steps act on to the rule that its start proves, "" for
 	// none.
@@ -20,18 +20,18 @@ type premises struct {
 	alive map[string]string
 }
 
-func premisesOf(s *scenarios.Scenario) *premises {
-	p := &premises{
+func preconditionsOf(s *scenarios.Scenario) *preconditions {
+	p := &preconditions{
 		steps: map[string]*scenarios.Step{}, needed: map[string]string{}, subjects: s.Subjects(), alive: map[string]string{},
 	}
-	l := &lives{premises: p, proves: map[string]string{}, over: map[string]bool{}, streams: map[string]string{}}
+	l := &lives{preconditions: p, proves: map[string]string{}, over: map[string]bool{}, streams: map[string]string{}}
 	s.EachStep(l.step)
 	return p
 }
 
 // lives follows the processes of a script through its steps.
 type lives struct {
-	*premises
+	*preconditions
 	proves  map[string]string // by process
 	over    map[string]bool   // processes that may have ended
 	streams map[string]string // attached exchange -> process
@@ -112,7 +112,7 @@ func mentions(s *scenarios.Send, text string) bool {
 }
 
 // explicit returns the await step at that location, or nil.
-func (p *premises) explicit(at string) *scenarios.Await {
+func (p *preconditions) explicit(at string) *scenarios.Await {
 	if st := p.steps[at]; st != nil {
 		return st.Await
 	}
@@ -121,7 +121,7 @@ func (p *premises) explicit(at string) *scenarios.Await {
 
 // helper reports whether the step at that location is a precondition: a call about a process that
 // is not part of a race and that no clause judges.
-func (p *premises) helper(at, name string) bool {
+func (p *preconditions) helper(at, name string) bool {
 	st := p.steps[at]
 	if _, named := p.subjects[name]; st == nil || st.Raced() || named {
 		return false
@@ -140,7 +140,7 @@ func preparesFiles(s *scenarios.Send) bool {
 }
 
 // reuses reports whether a step sends on the connection of an earlier exchange.
-func (p *premises) reuses(at string) bool {
+func (p *preconditions) reuses(at string) bool {
 	st := p.steps[at]
 	if st == nil || st.Send == nil || st.Send.On == "" {
 		return false
