@@ -74,7 +74,7 @@ func TestTheEndIsToldWhenTheBusIsBack(t *testing.T) {
 	}
 	defer h.close()
 	h.round = 1
-	f := &follower{crew: &crew{hall: h, order: order}}
+	f := &follower{crew: &crew{coordinator: h, order: order}}
 	b.down()
 	untilAway(t, h.nc)
 	f.end("it is enough")
@@ -202,7 +202,7 @@ func TestCallsOutlastABlip(t *testing.T) {
 		t.Fatalf("%v, %.500v", err, r)
 	}
 	b.down()
-	untilAway(t, f.hall.nc)
+	untilAway(t, f.coordinator.nc)
 	late := &returning{Fleet: f, up: b.up}
 	o.Fleet = late
 	r, err := load.Run(t.Context(), o)

@@ -11,10 +11,10 @@ import (
 
 // crew is the workers of one round.
 type crew struct {
-	hall  *hall
-	order load.Order
-	over  func() // ends the fleet; nil keeps it for the next round
-	at    time.Time
+	coordinator *coordinator
+	order       load.Order
+	over        func() // ends the fleet; nil keeps it for the next round
+	at          time.Time
 
 	mu      sync.Mutex // guards what follows
 	merger  *merger    // nil before Run
@@ -54,12 +54,12 @@ func (c *crew) Costs() (cpu float64, rss int64) {
 func (c *crew) Members() []bundle.LoadWorker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.hall
+	h := c.coordinator
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := make([]bundle.LoadWorker, len(h.members))
-	for i := range h.members {
-		m := &h.members[i]
+	all := make([]bundle.LoadWorker, len(h.workers))
+	for i := range h.workers {
+		m := &h.workers[i]
 		all[i] = bundle.LoadWorker{Shard: i, Lost: m.lost, LostMS: int64((m.lostAt + time.Millisecond - 1) / time.Millisecond)}
 		if m.joined != nil {
 			all[i].Host, all[i].PID, all[i].Version = m.joined.Host, m.joined.PID, m.joined.Version
@@ -95,15 +95,15 @@ const (
 
 // Begin opens the barrier.
 func (c *crew) Begin(ctx context.Context) (time.Time, error) {
-	h := c.hall
+	h := c.coordinator
 	if h.resumed.At != 0 {
 		return c.at, nil
 	}
 	h.mu.Lock()
-	attempts := make([]int, len(h.members))
-	for i := range h.members {
-		if h.members[i].lost == "" {
-			attempts[i] = h.members[i].attempt
+	attempts := make([]int, len(h.workers))
+	for i := range h.workers {
+		if h.workers[i].lost == "" {
+			attempts[i] = h.workers[i].attempt
 		}
 	}
 	h.forgive()
@@ -138,12 +138,12 @@ func (c *crew) Run(ctx context.Context, _ *load.Plan, s load.Sink) error {
 	if !ok {
 		return errNoMerger
 	}
-	h := c.hall
-	attempts := make([]int, len(h.members))
+	h := c.coordinator
+	attempts := make([]int, len(h.workers))
 	h.mu.Lock()
-	for i := range h.members {
-		if h.members[i].lost == "" {
-			attempts[i] = h.members[i].attempt
+	for i := range h.workers {
+		if h.workers[i].lost == "" {
+			attempts[i] = h.workers[i].attempt
 		}
 	}
 	h.mu.Unlock()

@@ -52,10 +52,10 @@ const (
 
 // Fleet is worker processes that share the plans of load runs. With Rounds, it is for one goroutine.
 type Fleet struct {
-	opts Options
-	hall *hall // with Rounds, after the first run; else nil
+	opts        Options
+	coordinator *coordinator // with Rounds, after the first run; else nil
 	// recalled is a run that Gather takes over; nil: it begins one.
-	recalled *hall
+	recalled *coordinator
 }
 
 var _ load.Fleet = (*Fleet)(nil)
@@ -108,7 +108,7 @@ func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 }
 
 func (f *Fleet) gather(ctx context.Context, o load.Order) (*crew, error) {
-	h := f.hall
+	h := f.coordinator
 	if old := f.recalled; old != nil {
 		f.recalled = nil
 		c, err := old.resume(ctx, o)
@@ -129,12 +129,12 @@ func (f *Fleet) gather(ctx context.Context, o load.Order) (*crew, error) {
 	if err != nil {
 		h.close()
 		if f.opts.Rounds {
-			f.hall = nil
+			f.coordinator = nil
 		}
 		return nil, err
 	}
 	if f.opts.Rounds {
-		f.hall = h
+		f.coordinator = h
 	} else {
 		c.over = h.close
 	}
@@ -143,10 +143,10 @@ func (f *Fleet) gather(ctx context.Context, o load.Order) (*crew, error) {
 
 // Close ends the run on the bus and the worker processes of this machine.
 func (f *Fleet) Close() {
-	for _, h := range []*hall{f.hall, f.recalled} {
+	for _, h := range []*coordinator{f.coordinator, f.recalled} {
 		if h != nil {
 			h.close()
 		}
 	}
-	f.hall, f.recalled = nil, nil
+	f.coordinator, f.recalled = nil, nil
 }

@@ -41,7 +41,7 @@ type dying struct {
 
 // run merges until the round is complete.
 func (f *follower) run(ctx context.Context) error {
-	h := f.hall
+	h := f.coordinator
 	reading, stop := context.WithCancel(context.Background())
 	var listening crash.Group
 	listening.Go(func() {
@@ -88,11 +88,11 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // processes returns the worker processes of this machine.
-func (h *hall) processes() (all []*process) {
+func (h *coordinator) processes() (all []*process) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range h.members {
-		if p := h.members[i].process; p != nil {
+	for i := range h.workers {
+		if p := h.workers[i].process; p != nil {
 			all = append(all, p)
 		}
 	}
@@ -107,12 +107,12 @@ func (f *follower) purge() {
 	f.merged = 0
 	ctx, stop := context.WithTimeout(context.Background(), callWithin)
 	defer stop()
-	_ = f.hall.stream.Purge(ctx, jetstream.WithPurgeSequence(f.hall.last+1)) // what is left goes with the next one
+	_ = f.coordinator.stream.Purge(ctx, jetstream.WithPurgeSequence(f.coordinator.last+1)) // what is left goes with the next one
 }
 
 // window merges a window.
 func (f *follower) window(w stored) error {
-	h := f.hall
+	h := f.coordinator
 	h.last, f.progress = w.sequence, time.Now()
 	id, err := h.names.parse(w.subject)
 	if err != nil || id.round != h.round || !h.knows(id.shard) {
@@ -135,7 +135,7 @@ func (f *follower) window(w stored) error {
 
 // step takes in the seals, seals the lost, and reports whether the round is complete.
 func (f *follower) step() (bool, error) {
-	h := f.hall
+	h := f.coordinator
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h.mu.Lock()
@@ -171,15 +171,15 @@ func (f *follower) step() (bool, error) {
 
 // inherit names a worker that the coordinator before this one has lost. The caller holds mu.
 func (f *follower) inherit(number int, s *seal) {
-	h := f.hall
+	h := f.coordinator
 	h.mu.Lock()
-	known := s.Lost == "" || h.members[number].lost != ""
+	known := s.Lost == "" || h.workers[number].lost != ""
 	if !known {
-		h.members[number].lost, h.members[number].lostAt = s.Lost, time.Duration(s.LostNS)
+		h.workers[number].lost, h.workers[number].lostAt = s.Lost, time.Duration(s.LostNS)
 	}
 	h.mu.Unlock()
 	if !known {
-		f.bury(number, s.Lost, time.Duration(s.LostNS))
+		f.applyPolicy(number, s.Lost, time.Duration(s.LostNS))
 	}
 }
 
@@ -199,7 +199,7 @@ func (f *follower) failure() error {
 
 // sealLost seals what is recorded of a lost worker. The caller holds mu.
 func (f *follower) sealLost(number int, why string) error {
-	h := f.hall
+	h := f.coordinator
 	s := f.merger.shards[number]
 	own := s.digest.seal(s.attempt)
 	own.Lost, own.LostNS = why, int64(max(time.Since(f.at), 1))
@@ -213,25 +213,25 @@ func (f *follower) sealLost(number int, why string) error {
 		return nil
 	}
 	h.mu.Lock()
-	h.members[number].lost, h.members[number].lostAt = why, time.Duration(own.LostNS)
+	h.workers[number].lost, h.workers[number].lostAt = why, time.Duration(own.LostNS)
 	h.mu.Unlock()
 	h.opts.Warn(f.obituary(number, why, time.Duration(own.LostNS)))
-	f.bury(number, why, time.Duration(own.LostNS))
+	f.applyPolicy(number, why, time.Duration(own.LostNS))
 	return f.merger.sealed(number, &own)
 }
 
 // obituary says that a worker was lost. The caller holds mu.
 func (f *follower) obituary(number int, why string, at time.Duration) string {
-	m := &f.hall.members[number]
-	return fmt.Sprintf("worker %d of %d (%s, process %d) was lost after %v: %s", number+1, len(f.hall.members), m.joined.Host, m.joined.PID, at.Round(100*time.Millisecond), why)
+	m := &f.coordinator.workers[number]
+	return fmt.Sprintf("worker %d of %d (%s, process %d) was lost after %v: %s", number+1, len(f.coordinator.workers), m.joined.Host, m.joined.PID, at.Round(100*time.Millisecond), why)
 }
 
-// bury applies the policy. The caller holds mu.
-func (f *follower) bury(number int, why string, at time.Duration) {
-	h, left := f.hall, 0
+// applyPolicy applies the policy. The caller holds mu.
+func (f *follower) applyPolicy(number int, why string, at time.Duration) {
+	h, left := f.coordinator, 0
 	h.mu.Lock()
-	for i := range h.members {
-		if h.members[i].lost == "" {
+	for i := range h.workers {
+		if h.workers[i].lost == "" {
 			left++
 		}
 	}
@@ -252,23 +252,23 @@ func (f *follower) lose(number int, why string) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), callWithin)
 	defer stop()
-	info, err := f.hall.stream.Info(ctx)
+	info, err := f.coordinator.stream.Info(ctx)
 	switch {
 	case err == nil:
 		f.dying[number] = dying{why, info.State.LastSeq}
 	case f.over():
-		f.dying[number] = dying{why, f.hall.last}
+		f.dying[number] = dying{why, f.coordinator.last}
 	}
 }
 
 // over reports whether the round needs no bus any more to end: its time is over, or the bus is gone for good. The caller holds mu.
 func (f *follower) over() bool {
 	now := time.Now()
-	return now.After(f.deadline) || !f.ending.IsZero() && now.After(f.ending) || f.hall.nc.forsaken() != nil
+	return now.After(f.deadline) || !f.ending.IsZero() && now.After(f.ending) || f.coordinator.nc.forsaken() != nil
 }
 
 // alone reports whether nothing comes from the bus any more before the round ends. The caller holds mu.
-func (f *follower) alone() bool { return f.hall.nc.away() > 0 && f.over() }
+func (f *follower) alone() bool { return f.coordinator.nc.away() > 0 && f.over() }
 
 // end tells the workers to end.
 func (f *follower) end(why string) {
@@ -281,7 +281,7 @@ func (f *follower) end(why string) {
 const slack = 2 * time.Second
 
 func (f *follower) endLocked(why string) {
-	h := f.hall
+	h := f.coordinator
 	f.untold = why
 	f.tell()
 	if !h.opts.Rounds {
@@ -296,7 +296,7 @@ func (f *follower) endLocked(why string) {
 
 // tell tells the workers to end, if they are to. The caller holds mu.
 func (f *follower) tell() {
-	if f.untold != "" && f.hall.put(context.Background(), keyStop(f.hall.round), stop{Why: f.untold}) == nil {
+	if f.untold != "" && f.coordinator.put(context.Background(), keyStop(f.coordinator.round), stop{Why: f.untold}) == nil {
 		f.untold = ""
 	}
 }
@@ -306,7 +306,7 @@ const overdueAfter = time.Minute
 
 // overdue returns an error if windows that are sealed do not come.
 func (f *follower) overdue() error {
-	h := f.hall
+	h := f.coordinator
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !h.nc.IsConnected() || time.Since(f.progress) < overdueAfter {
@@ -326,7 +326,7 @@ func (f *follower) overdue() error {
 
 // watch looks for workers that were lost.
 func (f *follower) watch() {
-	h := f.hall
+	h := f.coordinator
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -340,8 +340,8 @@ func (f *follower) watch() {
 	}
 	f.looked = now
 	lost := map[int]string{}
-	for i := range h.members {
-		m := &h.members[i]
+	for i := range h.workers {
+		m := &h.workers[i]
 		switch over := !f.ending.IsZero() && now.After(f.ending); {
 		case f.merger.shards[i].seal != nil || f.merger.shards[i].whole || h.seals[i] != nil || m.lost != "":
 		case m.gone() != "":

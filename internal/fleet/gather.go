@@ -12,12 +12,12 @@ import (
 )
 
 // gather begins a round: it writes the plan, and waits until all workers are ready that are not lost.
-func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
+func (h *coordinator) gather(ctx context.Context, o load.Order) (*crew, error) {
 	h.mu.Lock()
 	h.round++
 	h.seals, h.halted = map[int]*seal{}, ""
-	for i := range h.members {
-		h.members[i].ready, h.members[i].lostAt = nil, 0 // who was lost before was lost in an earlier round
+	for i := range h.workers {
+		h.workers[i].ready, h.workers[i].lostAt = nil, 0 // who was lost before was lost in an earlier round
 	}
 	h.forgive()
 	h.mu.Unlock()
@@ -29,7 +29,7 @@ func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 }
 
 // await waits until all workers are ready that are not lost.
-func (h *hall) await(ctx context.Context, o load.Order) (*crew, error) {
+func (h *coordinator) await(ctx context.Context, o load.Order) (*crew, error) {
 	deadline := time.NewTimer(h.opts.Wait)
 	defer deadline.Stop()
 	look := time.NewTicker(h.opts.Patience / 10)
@@ -42,7 +42,7 @@ func (h *hall) await(ctx context.Context, o load.Order) (*crew, error) {
 			return nil, err
 		}
 		if done {
-			return &crew{hall: h, order: o, costs: map[int]cost{}}, nil
+			return &crew{coordinator: h, order: o, costs: map[int]cost{}}, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -58,12 +58,12 @@ func (h *hall) await(ctx context.Context, o load.Order) (*crew, error) {
 }
 
 // awaited returns the keys of some workers that are not ready.
-func (h *hall) awaited() (keys []string) {
+func (h *coordinator) awaited() (keys []string) {
 	const most = 50
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range h.members {
-		m := &h.members[i]
+	for i := range h.workers {
+		m := &h.workers[i]
 		switch {
 		case len(keys) == most:
 			return keys
@@ -78,7 +78,7 @@ func (h *hall) awaited() (keys []string) {
 }
 
 // barrier reports whether all workers are ready. One that was lost leaves its shard to another.
-func (h *hall) barrier(ctx context.Context) (bool, error) {
+func (h *coordinator) barrier(ctx context.Context) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.nc.away() > 0 {
@@ -86,8 +86,8 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 		return false, h.nc.forsaken()
 	}
 	all, left := true, 0
-	for i := range h.members {
-		m := &h.members[i]
+	for i := range h.workers {
+		m := &h.workers[i]
 		why := m.gone()
 		if why == "" && time.Since(m.seen) > h.patience(i) {
 			why = silent(h.patience(i))
@@ -99,9 +99,9 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 				return false, err
 			}
 		case m.process != nil && m.gone() != "" && m.ready == nil:
-			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.gone())
+			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.workers), m.gone())
 		case m.attempt > m.dead && why != "":
-			if err := h.bereave(ctx, i, why); err != nil {
+			if err := h.replaceLost(ctx, i, why); err != nil {
 				return false, err
 			}
 			all = false
@@ -113,15 +113,15 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 		}
 	}
 	if left == 0 {
-		return false, &BusError{What: fmt.Sprintf("all %d workers of the run %s are lost", len(h.members), h.names.run), Mend: "start the run again"}
+		return false, &BusError{What: fmt.Sprintf("all %d workers of the run %s are lost", len(h.workers), h.names.run), Mend: "start the run again"}
 	}
 	return all, nil
 }
 
 // missed applies the policy to a worker that was lost between two rounds. The caller holds mu.
-func (h *hall) missed(number int, why string) error {
-	m := &h.members[number]
-	text := fmt.Sprintf("worker %d of %d (%s, process %d) was lost between two windows: %s", number+1, len(h.members), m.joined.Host, m.joined.PID, why)
+func (h *coordinator) missed(number int, why string) error {
+	m := &h.workers[number]
+	text := fmt.Sprintf("worker %d of %d (%s, process %d) was lost between two windows: %s", number+1, len(h.workers), m.joined.Host, m.joined.PID, why)
 	if h.opts.Policy == Abort {
 		return &BusError{What: text, Mend: "start the run again; with --lost-worker degrade, the others go on"}
 	}
@@ -130,29 +130,29 @@ func (h *hall) missed(number int, why string) error {
 	return nil
 }
 
-// bereave frees the shard of a worker that was lost at the barrier. The caller holds mu.
-func (h *hall) bereave(ctx context.Context, number int, why string) error {
-	m := &h.members[number]
+// replaceLost frees the shard of a worker that was lost at the barrier. The caller holds mu.
+func (h *coordinator) replaceLost(ctx context.Context, number int, why string) error {
+	m := &h.workers[number]
 	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: why}); unanswered(err) {
 		return nil // the next look does it
 	} else if err != nil {
 		return h.nc.stored("giving up a worker", err)
 	}
-	h.opts.Warn(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.members), m.joined.Host, why))
+	h.opts.Warn(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.workers), m.joined.Host, why))
 	m.dead, m.ready, m.before = m.attempt, nil, why
 	return nil
 }
 
 // missing is the error of workers that did not come.
-func (h *hall) missing() error {
+func (h *coordinator) missing() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.nc.away() > 0 {
 		return &BusError{What: h.nc.absence(), Mend: "see why the bus is not there, or refuses the connection"}
 	}
 	var there, away []string
-	for i := range h.members {
-		switch m := &h.members[i]; {
+	for i := range h.workers {
+		switch m := &h.workers[i]; {
 		case m.ready != nil:
 			there = append(there, fmt.Sprintf("%d (%s)", i+1, m.joined.Host))
 		case m.attempt > m.dead:
@@ -167,7 +167,7 @@ func (h *hall) missing() error {
 	if len(there) > 0 {
 		came = "these came: " + listed(there)
 	}
-	what := fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.members), h.opts.Wait, listed(away), came)
+	what := fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.workers), h.opts.Wait, listed(away), came)
 	if h.embedded != nil {
 		return errors.New(what + "\n  this machine is too slow for so many: use fewer --workers")
 	}

@@ -169,7 +169,7 @@ func joinOnly(ctx context.Context, o WorkerOptions) error {
 // Nobody starts the workers of this machine by hand.
 func TestARunWithoutItsOwnWorkersIsADefect(t *testing.T) {
 	t.Parallel()
-	h := &hall{opts: New(Options{}).opts, members: make([]member, 1), embedded: &embedded{}, nc: &link{}}
+	h := &coordinator{opts: New(Options{}).opts, workers: make([]workerState, 1), embedded: &embedded{}, nc: &link{}}
 	var bus *BusError
 	if err := h.missing(); errors.As(err, &bus) || strings.Contains(err.Error(), "assay worker") {
 		t.Error(err)

@@ -17,7 +17,7 @@ import (
 // run over: it merges what the workers have published, and waits for the rest. Errors are a *BusError for a run that is not on
 // the bus, that has not begun, or that is a soak.
 func (f *Fleet) Recall(ctx context.Context) (*load.Job, []byte, error) {
-	h := &hall{opts: f.opts, names: names{f.opts.Run}, bus: *f.opts.Bus, seals: map[int]*seal{}, changed: make(chan struct{}, 1), round: 1}
+	h := &coordinator{opts: f.opts, names: names{f.opts.Run}, bus: *f.opts.Bus, seals: map[int]*seal{}, changed: make(chan struct{}, 1), round: 1}
 	job, memo, err := h.recall(ctx)
 	if err != nil {
 		h.close()
@@ -28,7 +28,7 @@ func (f *Fleet) Recall(ctx context.Context) (*load.Job, []byte, error) {
 }
 
 // recall reads the run.
-func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
+func (h *coordinator) recall(ctx context.Context) (*load.Job, []byte, error) {
 	var err error
 	if h.nc, err = h.bus.connect(ctx, "assay coordinator", dialWithin); err != nil {
 		return nil, nil, err
@@ -67,9 +67,9 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 	case c.Rounds:
 		return nil, nil, &BusError{What: fmt.Sprintf("the run %s is a soak", h.names.run), Mend: "resume it with assay soak --resume DIR, which begins its next window"}
 	}
-	h.kv, h.members = kv, make([]member, c.Workers)
+	h.kv, h.workers = kv, make([]workerState, c.Workers)
 	for i, attempt := range h.resumed.Attempts {
-		h.members[i].dead = attempt - 1 // those before the one that began
+		h.workers[i].dead = attempt - 1 // those before the one that began
 	}
 	h.opts.Policy, h.opts.Patience = c.Policy, c.Patience
 	return &p.Job, p.Memo, h.listen()
@@ -87,7 +87,7 @@ func value(ctx context.Context, kv jetstream.KeyValue, key string, into any) err
 }
 
 // resume takes a run over that has begun.
-func (h *hall) resume(ctx context.Context, o load.Order) (*crew, error) {
+func (h *coordinator) resume(ctx context.Context, o load.Order) (*crew, error) {
 	h.mu.Lock()
 	h.forgive()
 	h.mu.Unlock()
@@ -100,4 +100,6 @@ func (h *hall) resume(ctx context.Context, o load.Order) (*crew, error) {
 }
 
 // here returns a time of the clock of the coordinator, in nanoseconds since 1970, on the monotonic clock of this process.
-func (h *hall) here(at int64) time.Time { return time.Now().Add(time.Unix(0, at).Sub(h.opts.Now())) }
+func (h *coordinator) here(at int64) time.Time {
+	return time.Now().Add(time.Unix(0, at).Sub(h.opts.Now()))
+}

@@ -167,15 +167,15 @@ func TestARunThatSomebodyElseEndsIsInconclusive(t *testing.T) {
 // The attempts of a resumed run are those that began, also if others were ready before them.
 func TestAResumedRunHasTheAttemptsThatBegan(t *testing.T) {
 	t.Parallel()
-	h := &hall{opts: New(Options{}).opts, members: []member{{dead: 1}}, round: 1, seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
+	h := &coordinator{opts: New(Options{}).opts, workers: []workerState{{dead: 1}}, round: 1, seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
 	h.note(keyJoin(0, 1), []byte(`{"Host":"first"}`))
 	h.note(keyReady(1, 0, 1), []byte(`{}`))
-	if h.members[0].ready != nil {
+	if h.workers[0].ready != nil {
 		t.Error("the attempt that was lost before the start is ready")
 	}
 	h.note(keyJoin(0, 2), []byte(`{"Host":"second"}`))
 	h.note(keyReady(1, 0, 2), []byte(`{}`))
-	if m := &h.members[0]; m.ready == nil || m.attempt != 2 || m.joined.Host != "second" {
+	if m := &h.workers[0]; m.ready == nil || m.attempt != 2 || m.joined.Host != "second" {
 		t.Errorf("%+v", m)
 	}
 }
@@ -183,16 +183,16 @@ func TestAResumedRunHasTheAttemptsThatBegan(t *testing.T) {
 // What somebody else has written to the bus ends no run with a panic.
 func TestStrangeKeysAreIgnored(t *testing.T) {
 	t.Parallel()
-	h := &hall{opts: New(Options{}).opts, names: names{"x"}, members: make([]member, 2), round: 1, seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
+	h := &coordinator{opts: New(Options{}).opts, names: names{"x"}, workers: make([]workerState, 2), round: 1, seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
 	for _, key := range []string{"join.9.1", "join.-1.1", "ready.1.9.1", "ready.1.-1.0", "seal.1.9", "seal.1.-1", "seal.1", "seal.1.x", "stop.1", "end", "else"} {
 		for _, value := range []string{`{"Lost":"x"}`, `null`, `[`, ``} {
 			h.note(key, []byte(value))
 		}
 	}
-	if len(h.seals) > 0 || h.members[0].joined != nil || h.members[0].ready != nil {
-		t.Errorf("%+v, %v", h.members, h.seals)
+	if len(h.seals) > 0 || h.workers[0].joined != nil || h.workers[0].ready != nil {
+		t.Errorf("%+v, %v", h.workers, h.seals)
 	}
-	f := &follower{crew: &crew{hall: h, merger: newMerger(&sum{}, []int{1, 1}), costs: map[int]cost{}}}
+	f := &follower{crew: &crew{coordinator: h, merger: newMerger(&sum{}, []int{1, 1}), costs: map[int]cost{}}}
 	for _, subject := range []string{"assay.x.res.1.9.1.1", "assay.x.res.1.-1.1.1", "assay.x.res.1", "assay.x.res.a.b.c.d"} {
 		if err := f.window(stored{subject, 1, []byte(`{}`)}); err != nil {
 			t.Errorf("%s: %v", subject, err)
@@ -221,10 +221,10 @@ func TestARoundForgetsItsWindows(t *testing.T) {
 			t.Fatalf("%v, %.500v", err, r)
 		}
 		var info *jetstream.StreamInfo
-		if info, err = f.hall.stream.Info(t.Context()); err != nil || info.State.Msgs != 0 || f.hall.last <= last {
-			t.Errorf("%v, %+v, the last was %d", err, info, f.hall.last)
+		if info, err = f.coordinator.stream.Info(t.Context()); err != nil || info.State.Msgs != 0 || f.coordinator.last <= last {
+			t.Errorf("%v, %+v, the last was %d", err, info, f.coordinator.last)
 		}
-		last = f.hall.last
+		last = f.coordinator.last
 	}
 	f.Close()
 	w.Wait()

@@ -15,8 +15,8 @@ import (
 	"assay/internal/load"
 )
 
-// hall is a run on the bus, as its coordinator sees it: the bus, the workers that came, and what they wrote.
-type hall struct {
+// coordinator has a run on the bus: the connection, the workers that came, and what they wrote.
+type coordinator struct {
 	opts     Options
 	names    names
 	bus      Bus
@@ -33,14 +33,14 @@ type hall struct {
 	last     uint64 // the last sequence of the stream that was merged; for one goroutine
 	resumed  start  // of a run that was taken over; zero for one that begins here
 	mu       sync.Mutex
-	members  []member // by shard
+	workers  []workerState // by shard
 	seals    map[int]*seal
 	halted   string        // why the round was ended before all shards were sealed, by whomever
 	changed  chan struct{} // something was noted
 }
 
-// member is a shard, and the worker that has it.
-type member struct {
+// workerState is a shard, and the worker that has it.
+type workerState struct {
 	attempt int // of the worker that joined last; 0: none has
 	joined  *join
 	ready   *ready // of the round
@@ -49,21 +49,21 @@ type member struct {
 	stuck   string // what the worker says that it cannot do
 	process *process
 	exited  string // how its process on this machine ended
-	left    departure
+	left    workerLeft
 	before  string // why the last one that had the shard was lost before the start
 	lost    string // in this round or an earlier one
 	lostAt  time.Duration
 }
 
-// departure is an attempt that ends before its work is done, as it says itself. Its message may come before the key with which it has
+// workerLeft is an attempt that ends before its work is done, as it says itself. Its message may come before the key with which it has
 // joined.
-type departure struct {
+type workerLeft struct {
 	attempt int
 	why     string
 }
 
 // gone says why the worker has ended; "" if it is there, as far as is known.
-func (m *member) gone() string {
+func (m *workerState) gone() string {
 	if m.exited == "" && m.attempt > 0 && m.left.attempt == m.attempt {
 		return m.left.why
 	}
@@ -108,9 +108,9 @@ func errExists(run string) error {
 }
 
 // open opens a run on the bus and starts the workers of this machine.
-func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error) {
+func open(ctx context.Context, o Options, order load.Order) (_ *coordinator, err error) {
 	n := order.Job.Parts
-	h := &hall{opts: o, members: make([]member, n), seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
+	h := &coordinator{opts: o, workers: make([]workerState, n), seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
 	h.names.run = o.Run
 	if h.names.run == "" {
 		h.names.run = order.Job.Run
@@ -162,7 +162,7 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 }
 
 // create makes the bucket and the stream of the run. Those of a bus elsewhere stay on its disk for some time.
-func (h *hall) create(ctx context.Context, keep time.Duration) error {
+func (h *coordinator) create(ctx context.Context, keep time.Duration) error {
 	storage, limit := jetstream.FileStorage, callWithin
 	if h.embedded != nil { // what it needs more time for is this machine
 		storage, keep, limit = jetstream.MemoryStorage, 0, 6*callWithin
@@ -186,7 +186,7 @@ func (h *hall) create(ctx context.Context, keep time.Duration) error {
 }
 
 // listen begins to listen to the workers.
-func (h *hall) listen() error {
+func (h *coordinator) listen() error {
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.waiting.Go(func() {
@@ -214,11 +214,11 @@ func (h *hall) listen() error {
 }
 
 // launch starts the worker processes of this machine.
-func (h *hall) launch(order load.Order) error {
-	for i := range h.members {
+func (h *coordinator) launch(order load.Order) error {
+	for i := range h.workers {
 		p, err := launch(h.opts.Line, assignment{Bus: h.bus, Run: h.names.run, Shard: i, Target: order.Target, Sandboxes: order.Sandboxes}, func(how string) {
 			h.mu.Lock()
-			h.members[i].exited = how
+			h.workers[i].exited = how
 			h.mu.Unlock()
 			h.wake()
 		})
@@ -226,14 +226,14 @@ func (h *hall) launch(order load.Order) error {
 			return err
 		}
 		h.mu.Lock()
-		h.members[i].process = p
+		h.workers[i].process = p
 		h.mu.Unlock()
 	}
 	return nil
 }
 
 // put writes a key.
-func (h *hall) put(ctx context.Context, key string, value any) error {
+func (h *coordinator) put(ctx context.Context, key string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func create(ctx context.Context, kv jetstream.KeyValue, key string, value any) (
 }
 
 // wake wakes whoever waits for a change.
-func (h *hall) wake() {
+func (h *coordinator) wake() {
 	select {
 	case h.changed <- struct{}{}:
 	default:
@@ -270,19 +270,19 @@ func (h *hall) wake() {
 }
 
 // note takes in a key that a worker wrote.
-func (h *hall) note(key string, value []byte) {
+func (h *coordinator) note(key string, value []byte) {
 	defer h.wake()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var round, number, attempt int
 	switch {
 	case scanned(key, "join.%d.%d", &number, &attempt) && h.knows(number):
-		m, j := &h.members[number], &join{}
+		m, j := &h.workers[number], &join{}
 		if attempt > max(m.attempt, m.dead) && json.Unmarshal(value, j) == nil {
 			m.attempt, m.joined, m.ready, m.stuck, m.seen = attempt, j, nil, "", time.Now()
 		}
 	case scanned(key, "ready.%d.%d.%d", &round, &number, &attempt) && round == h.round && h.knows(number):
-		m, r := &h.members[number], &ready{}
+		m, r := &h.workers[number], &ready{}
 		if attempt == m.attempt && json.Unmarshal(value, r) == nil && m.ready == nil {
 			m.ready = r
 			h.welcome(number, m)
@@ -294,7 +294,7 @@ func (h *hall) note(key string, value []byte) {
 		}
 	case key == keyStop(h.round) || key == keyEnd:
 		s := &stop{}
-		if json.Unmarshal(value, s) == nil && len(h.seals) < len(h.members) { // behind the last seal it ends nothing
+		if json.Unmarshal(value, s) == nil && len(h.seals) < len(h.workers) { // behind the last seal it ends nothing
 			h.halted = s.Why
 		}
 	}
@@ -307,31 +307,31 @@ func scanned(key, format string, into ...any) bool {
 }
 
 // knows reports whether the run has a shard: whoever may write to the bus can name another one.
-func (h *hall) knows(number int) bool { return number >= 0 && number < len(h.members) }
+func (h *coordinator) knows(number int) bool { return number >= 0 && number < len(h.workers) }
 
 // welcome tells who came. The caller holds mu.
-func (h *hall) welcome(number int, m *member) {
+func (h *coordinator) welcome(number int, m *workerState) {
 	if h.embedded == nil && h.round == 1 {
 		h.opts.Say(fmt.Sprintf("worker %d of %d: %s, process %d, its clock is off by %v ± %v",
-			number+1, len(h.members), m.joined.Host, m.joined.PID, m.ready.Offset.Round(time.Microsecond), m.ready.Error.Round(time.Microsecond)))
+			number+1, len(h.workers), m.joined.Host, m.joined.PID, m.ready.Offset.Round(time.Microsecond), m.ready.Error.Round(time.Microsecond)))
 	}
 	if m.ready.Error > doubtful {
 		h.opts.Warn(fmt.Sprintf("worker %d of %d on %s: the clocks are compared with an error of %v; it may begin so much earlier or later than the others",
-			number+1, len(h.members), m.joined.Host, m.ready.Error.Round(time.Microsecond)))
+			number+1, len(h.workers), m.joined.Host, m.ready.Error.Round(time.Microsecond)))
 	}
 }
 
 // hear notes a sign of life.
-func (h *hall) hear(m *nats.Msg) {
+func (h *coordinator) hear(m *nats.Msg) {
 	var b beat
-	if json.Unmarshal(m.Data, &b) != nil || b.Shard < 0 || b.Shard >= len(h.members) {
+	if json.Unmarshal(m.Data, &b) != nil || b.Shard < 0 || b.Shard >= len(h.workers) {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := &h.members[b.Shard]
+	one := &h.workers[b.Shard]
 	if b.Left != "" && b.Attempt >= one.attempt {
-		one.left = departure{b.Attempt, b.Left}
+		one.left = workerLeft{b.Attempt, b.Left}
 		h.wake()
 	}
 	if one.attempt == b.Attempt {
@@ -343,7 +343,7 @@ func (h *hall) hear(m *nats.Msg) {
 }
 
 // told passes on a notice.
-func (h *hall) told(m *nats.Msg) {
+func (h *coordinator) told(m *nats.Msg) {
 	var n notice
 	if json.Unmarshal(m.Data, &n) == nil {
 		h.opts.Warn(n.Text)
@@ -351,28 +351,28 @@ func (h *hall) told(m *nats.Msg) {
 }
 
 // patience returns how long a worker may be silent. The caller holds mu.
-func (h *hall) patience(number int) time.Duration {
+func (h *coordinator) patience(number int) time.Duration {
 	if h.opts.patienceOf != nil {
-		return h.opts.patienceOf(number, h.members[number].attempt)
+		return h.opts.patienceOf(number, h.workers[number].attempt)
 	}
 	return h.opts.Patience
 }
 
 // forgive lets every worker be silent from now on: the coordinator or the bus was away itself. The caller holds mu.
-func (h *hall) forgive() {
-	for i := range h.members {
-		h.members[i].seen = time.Now()
+func (h *coordinator) forgive() {
+	for i := range h.workers {
+		h.workers[i].seen = time.Now()
 	}
 }
 
 // close ends the processes and, if this coordinator owns it, the run.
-func (h *hall) close() {
+func (h *coordinator) close() {
 	if h.owns && h.nc.IsConnected() {
 		_ = h.put(context.Background(), keyEnd, stop{Why: "the run is over"})
 	}
 	var ending crash.Group
-	for i := range h.members {
-		if p := h.members[i].process; p != nil {
+	for i := range h.workers {
+		if p := h.workers[i].process; p != nil {
 			ending.Go(func() {
 				p.end(endWithin)
 			})
