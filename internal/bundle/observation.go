@@ -220,13 +220,31 @@ type Chunk struct {
 	At  Stamp `json:"at"`
 }
 
+// The operations of exchanges: what a step did, or what Assay did beside the script.
+const (
+	OpSend       = "send"
+	OpStart      = "start"
+	OpConnect    = "connect"
+	OpSignal     = "signal"
+	OpInput      = "input"
+	OpCloseStdin = "close-stdin"
+	OpUpdate     = "update"
+	OpList       = "list"
+	OpRaw        = "raw"     // bytes that no exchange announced
+	OpProbe      = "probe"   // a look whether, and how, the target answers
+	OpCleanup    = "cleanup" // after the steps
+)
+
+// Housekeeping reports whether Assay made the exchange beside the script.
+func (x *Exchange) Housekeeping() bool { return x.Op == OpProbe || x.Op == OpCleanup }
+
 // Exchange is one request and its response. It records a call made by a step (start,
 // signal, send …) or a response on a raw connection.
 type Exchange struct {
 	ID   int    `json:"id"`   // index in the iteration
 	Name string `json:"name"` // the script's `as`, else the step's kind, or a race's a/b
 	Step string `json:"step"` // "steps[1].race.a"
-	Op   string `json:"op"`   // send, start, connect, signal, input, close-stdin, update, list, raw, probe, cleanup
+	Op   string `json:"op"`   // OpSend and the others
 	Conn int    `json:"conn"` // Conn.ID, -1 without a connection
 
 	RPC      string `json:"rpc,omitempty"`      // "process.Process/Start"

@@ -176,7 +176,7 @@ func (e *env) refusesPlain(ctx context.Context) (refused, answered bool) {
 	if err != nil {
 		return false, false
 	}
-	x := in.direct(ctx, rec, opProbe, req).Snapshot()
+	x := in.direct(ctx, rec, bundle.OpProbe, req).Snapshot()
 	return x.Refusal() != "", e.target.Pace().Admits(&x)
 }
 

@@ -405,7 +405,7 @@ func TestIterationsThatTakeLongerThanUsualOpenTheirWay(t *testing.T) {
 
 // Cleaning up after each scenario of a target that answers no kill, or no call at all, must not take its full time.
 func TestACleanUpTakesLessTimeOnceOthersWereInVain(t *testing.T) {
-	for _, kind := range []string{opCleanup, kindCall + processService} {
+	for _, kind := range []string{bundle.OpCleanup, kindCall + processService} {
 		b := newBench(t, "http://127.0.0.1:1")
 		b.options.Run.Calibration = bundle.Calibration{RTT: 1e5, Spawn: 1e6}
 		e := newEnv(b.options)

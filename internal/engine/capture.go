@@ -134,7 +134,7 @@ func (e *Engine) locate(ctx context.Context) {
 	defer cancel()
 	rec := e.env.target.NewRecorder(e.env.clock)
 	defer rec.Finish(nil)
-	in := e.env.housekeeper(opProbe)
+	in := e.env.housekeeper(bundle.OpProbe)
 	if _, ok := in.statPath(ctx, rec, filesDir); ok {
 		return
 	}
@@ -153,7 +153,7 @@ func (in *instance) statPath(ctx context.Context, rec *transport.Recorder, name 
 	if err != nil {
 		return "", false
 	}
-	return capture(in.direct(ctx, rec, opProbe, req), "json", "entry.path")
+	return capture(in.direct(ctx, rec, bundle.OpProbe, req), "json", "entry.path")
 }
 
 // keepCaptured adds the values of responses, and of ${dir} and ${name}, that the script mentions,

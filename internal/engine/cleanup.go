@@ -31,7 +31,7 @@ const (
 // mayStart reports whether an exchange asked for a new process.
 func mayStart(x *bundle.Exchange) bool {
 	switch {
-	case x.Op == "raw":
+	case x.Op == bundle.OpRaw:
 		return x.Shape == bundle.ShapeStream || x.Shape == bundle.ShapeNDJSON
 	case x.RPC == call.ProcessStart:
 		return true
@@ -92,7 +92,7 @@ func endedAt(x *bundle.Exchange) *bundle.Stamp {
 // sawConnect reports whether raw bytes called Connect, so that an exchange is the
 // answer to it.
 func (it *iteration) sawConnect(x *bundle.Exchange) bool {
-	if x.Op != "raw" {
+	if x.Op != bundle.OpRaw {
 		return false
 	}
 	it.mu.Lock()
@@ -123,7 +123,7 @@ func startLost(exchanges []bundle.Exchange) bool {
 		if x.Switched() {
 			return endedAt(&x) == nil
 		}
-		own := x.Op == "send" || x.Op == "raw"
+		own := x.Op == bundle.OpSend || x.Op == bundle.OpRaw
 		return mayStart(&x) && x.Outcome != bundle.OutcomeNoConnect && (own || pidOf(&x) == 0)
 	})
 }
@@ -181,8 +181,8 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 	if err != nil {
 		return cleanupFailed + err.Error()
 	}
-	s := in.direct(ctx, rec, opCleanup, req).Snapshot()
-	in.breaker.markOwn(opCleanup, in, s.Outcome != bundle.OutcomeNoAnswer)
+	s := in.direct(ctx, rec, bundle.OpCleanup, req).Snapshot()
+	in.breaker.markOwn(bundle.OpCleanup, in, s.Outcome != bundle.OutcomeNoAnswer)
 	switch {
 	case s.Outcome != bundle.OutcomeComplete:
 		return strings.TrimSpace(fmt.Sprintf("%s%s %s", cleanupFailed, s.Outcome, s.Detail))
@@ -217,7 +217,7 @@ func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, 
 	}
 	failed := func(p *bundle.Process) bool { return strings.HasPrefix(p.Cleanup, cleanupFailed) }
 	for looks := 0; ; looks++ {
-		list, ok := in.listed(ctx, rec, opCleanup)
+		list, ok := in.listed(ctx, rec, bundle.OpCleanup)
 		switch {
 		case !ok && looks == 0:
 			return // unknown
@@ -306,10 +306,10 @@ func (e *Engine) leaveNothing(ctx context.Context) {
 
 // endOurs ends the processes of this run that the target lists, and returns them. false means that it did not list any.
 func (e *Engine) endOurs(ctx context.Context) ([]bundle.Leftover, bool) {
-	in := e.env.housekeeper(opCleanup)
+	in := e.env.housekeeper(bundle.OpCleanup)
 	rec := e.env.target.NewRecorder(e.env.clock)
 	defer rec.Finish(nil)
-	list, ok := in.listed(ctx, rec, opCleanup)
+	list, ok := in.listed(ctx, rec, bundle.OpCleanup)
 	var left []bundle.Leftover
 	for _, p := range list {
 		if strings.HasPrefix(p.mark, e.env.run.ID+"/") {

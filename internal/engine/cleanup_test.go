@@ -22,7 +22,7 @@ import (
 
 func cleanups(it *bundle.Iteration) (n int) {
 	for i := range it.Exchanges {
-		if it.Exchanges[i].Op == opCleanup {
+		if it.Exchanges[i].Op == bundle.OpCleanup {
 			n++
 		}
 	}

@@ -163,7 +163,7 @@ func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
 	}
 	for range 2 {
 		bounded, cancel := context.WithTimeout(ctx, in.probeBound())
-		s := in.direct(bounded, rec, opProbe, req).Snapshot()
+		s := in.direct(bounded, rec, bundle.OpProbe, req).Snapshot()
 		cancel()
 		if s.Response != nil || ctx.Err() != nil {
 			return true
@@ -175,12 +175,8 @@ func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
 	return false
 }
 
-// Operations of exchanges that no step of the script made.
-const (
-	opProbe   = "probe"
-	opCleanup = "cleanup"
-	opScrape  = "scrape"
-)
+// opScrape is the operation of a scrape, which is recorded apart.
+const opScrape = "scrape"
 
 // aside returns a context for work that must be done even if ctx is cancelled: it lasts
 // for normal, but no longer than after once ctx is cancelled. All such work of a run ends

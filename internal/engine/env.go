@@ -101,7 +101,7 @@ func (e *env) cleanupBound() time.Duration {
 	if e.target.Pace().Limits() {
 		bound += e.scaled(limitedCleanup)
 	}
-	if e.breaker.isOpen(way{kind: opCleanup}) || e.breaker.isOpen(way{kind: kindCall + processService}) {
+	if e.breaker.isOpen(way{kind: bundle.OpCleanup}) || e.breaker.isOpen(way{kind: kindCall + processService}) {
 		return min(bound, e.paced(20, leastPatience/2, bound))
 	}
 	return bound

@@ -168,6 +168,6 @@ func (in *instance) remove(ctx context.Context, rec *transport.Recorder, path st
 		return
 	}
 	if req, err := in.rpcRequest(in.form(), m, headerPlan{}); err == nil {
-		in.direct(ctx, rec, opCleanup, req)
+		in.direct(ctx, rec, bundle.OpCleanup, req)
 	}
 }

@@ -146,7 +146,7 @@ func (it *iteration) renameUnasked(exchanges []bundle.Exchange) {
 		}
 	}
 	for i := range exchanges {
-		if x := &exchanges[i]; x.Op == "raw" && x.Conn >= 0 && !opened[x.Conn] && x.Response != nil {
+		if x := &exchanges[i]; x.Op == bundle.OpRaw && x.Conn >= 0 && !opened[x.Conn] && x.Response != nil {
 			x.Name += unasked
 		}
 	}

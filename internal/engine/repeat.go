@@ -228,7 +228,7 @@ func (r *repeater) compare(out *result) {
 func startFailure(out *result) string {
 	for i := range out.Exchanges {
 		x := &out.Exchanges[i]
-		if !mayStart(x) || x.Op == "raw" {
+		if !mayStart(x) || x.Op == bundle.OpRaw {
 			continue
 		}
 		if hasEvent(x, bundle.EventEnd) || x.Aborted {

@@ -144,5 +144,5 @@ func (it *iteration) deleteSandboxes(ctx context.Context, out *bundle.Iteration)
 
 // deleteAt deletes one thing of the control plane; a failure is recorded with its exchange.
 func (in *instance) deleteAt(ctx context.Context, rec *transport.Recorder, path string) {
-	in.direct(ctx, rec, opCleanup, in.surfaceRequest(in.form(), surfaceControl, "DELETE", path, nil))
+	in.direct(ctx, rec, bundle.OpCleanup, in.surfaceRequest(in.form(), surfaceControl, "DELETE", path, nil))
 }

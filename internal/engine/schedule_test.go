@@ -58,7 +58,7 @@ func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
 		t.Error("an exclusive or destructive scenario began before the others had ended")
 	}
 	last := all[0].Iterations[0].Exchanges
-	if x := last[len(last)-1]; x.Op != opProbe || x.Response == nil {
+	if x := last[len(last)-1]; x.Op != bundle.OpProbe || x.Response == nil {
 		t.Errorf("the destructive scenario is not followed by a probe but by %s", x.Op)
 	}
 }

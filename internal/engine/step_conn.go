@@ -29,7 +29,7 @@ func (it *iteration) prepareOpen(o *scenarios.Open) (action, error) {
 	return fires(func(ctx context.Context) error {
 		conn, err := it.in.open(ctx, it.rec, o.As, opening{http: http, raw: o.Raw})
 		if err != nil {
-			it.rec.Failed(transport.Call{Name: o.As, Step: stepOf(ctx), Op: "raw", Shape: bundle.ShapePlain}, failedConn(err), err)
+			it.rec.Failed(transport.Call{Name: o.As, Step: stepOf(ctx), Op: bundle.OpRaw, Shape: bundle.ShapePlain}, failedConn(err), err)
 			it.put(&handle{name: o.As})
 			if err := interrupted(ctx); err != nil {
 				return err

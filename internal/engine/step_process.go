@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/scenarios"
 )
@@ -59,7 +60,7 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 
 func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	return callPlan{
-		op: "start", as: s.As, on: s.On, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
+		op: bundle.OpStart, as: s.As, on: s.On, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
 		http1: s.Via == scenarios.ViaStdio,
 		build: func(ctx context.Context, f call.Form) (request, error) {
 			switch s.Via {
@@ -172,7 +173,7 @@ func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 			return call.SendSignal{Process: sel, Signal: call.Signal(s.Name)}
 		})
 	}
-	return callPlan{op: "signal", as: s.As, build: func(ctx context.Context, f call.Form) (request, error) {
+	return callPlan{op: bundle.OpSignal, as: s.As, build: func(ctx context.Context, f call.Form) (request, error) {
 		sel, err := it.selector(ctx, s.Target)
 		if err != nil {
 			return request{}, err
@@ -185,7 +186,7 @@ func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 }
 
 func (it *iteration) inputPlan(s *scenarios.Input) callPlan {
-	return callPlan{op: "input", as: s.As, build: func(ctx context.Context, f call.Form) (request, error) {
+	return callPlan{op: bundle.OpInput, as: s.As, build: func(ctx context.Context, f call.Form) (request, error) {
 		sel, err := it.selector(ctx, s.Target)
 		if err != nil {
 			return request{}, err
@@ -206,7 +207,7 @@ func (it *iteration) inputPlan(s *scenarios.Input) callPlan {
 }
 
 func (it *iteration) listPlan(l *scenarios.List) callPlan {
-	return callPlan{op: "list", as: l.As, build: func(_ context.Context, f call.Form) (request, error) {
+	return callPlan{op: bundle.OpList, as: l.As, build: func(_ context.Context, f call.Form) (request, error) {
 		if l.Via == viaCommands {
 			return it.in.surfaceRequest(f, surfaceCommands, "GET", "", nil), nil
 		}

@@ -21,7 +21,7 @@ const (
 
 func (it *iteration) sendPlan(s *scenarios.Send) callPlan {
 	return callPlan{
-		op: "send", as: s.As, split: s.Split, on: s.On, finish: s.Finish, wait: s.Wait, within: s.Within,
+		op: bundle.OpSend, as: s.As, split: s.Split, on: s.On, finish: s.Finish, wait: s.Wait, within: s.Within,
 		protocol: s.Protocol,
 		build:    func(ctx context.Context, f call.Form) (request, error) { return it.sendRequest(ctx, f, s) },
 	}

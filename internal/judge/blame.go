@@ -26,7 +26,7 @@ func (s *scene) neverBegan() finding {
 
 // startless reports whether a Start or Connect got no start event, or a handshake no upgrade.
 func startless(x *bundle.Exchange) bool {
-	return (x.Op == "start" || x.Op == "connect") && !begun(x)
+	return (x.Op == bundle.OpStart || x.Op == bundle.OpConnect) && !begun(x)
 }
 
 // earliest returns the bad exchange that returned first, or nil.
@@ -34,7 +34,7 @@ func (s *scene) earliest(bad func(*bundle.Exchange) bool) *bundle.Exchange {
 	var first *bundle.Exchange
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
-		if x.Aborted || x.Op == "cleanup" || !bad(x) {
+		if x.Aborted || x.Op == bundle.OpCleanup || !bad(x) {
 			continue
 		}
 		if first == nil || returned(x).Before(returned(first)) {
@@ -49,7 +49,7 @@ func (s *scene) earliest(bad func(*bundle.Exchange) bool) *bundle.Exchange {
 func cutShort(x *bundle.Exchange) bool {
 	switch x.Outcome {
 	case bundle.OutcomeNoAnswer:
-		return x.Op != "raw"
+		return x.Op != bundle.OpRaw
 	case bundle.OutcomeNoConnect, bundle.OutcomeStalled, bundle.OutcomeClosed, bundle.OutcomeReset, bundle.OutcomeGarbage:
 		return true
 	case bundle.OutcomeComplete, bundle.OutcomeAborted:

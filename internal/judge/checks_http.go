@@ -45,7 +45,7 @@ func checkConnReusableAfterError(e *exam) applied {
 	x := e.x
 	c := e.conn(x.Conn)
 	if !e.connect() || x.Error == nil || c == nil || x.Outcome != bundle.OutcomeComplete || x.Aborted ||
-		x.Op == "raw" || x.Sent == nil || x.Response.Proto != "HTTP/1.1" || !wholeRequest(x) {
+		x.Op == bundle.OpRaw || x.Sent == nil || x.Response.Proto != "HTTP/1.1" || !wholeRequest(x) {
 		return notApplied()
 	}
 	if leftOver(x) {

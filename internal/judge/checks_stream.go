@@ -43,7 +43,7 @@ func checkStreamStatus(e *exam) applied {
 func (e *exam) streamCall() bool {
 	feature := map[string]string{call.ProcessStart: "process.start", call.ProcessConnect: "process.connect"}[e.x.RPC]
 	return e.connect() && e.x.Shape == bundle.ShapeStream && feature != "" && e.x.Request.Method == "POST" &&
-		isStreamType(requestType(e.x)) && e.x.Op != "raw" && wholeRequest(e.x) && !e.x.Aborted &&
+		isStreamType(requestType(e.x)) && e.x.Op != bundle.OpRaw && wholeRequest(e.x) && !e.x.Aborted &&
 		e.x.Outcome == bundle.OutcomeComplete && e.features[feature].State != bundle.FeatureAbsent
 }
 

@@ -124,7 +124,7 @@ func unanswered(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) s
 	for i := range o.Iterations {
 		for n := range o.Iterations[i].Exchanges {
 			x := &o.Iterations[i].Exchanges[n]
-			if x.Response != nil && x.Op != "cleanup" && x.Op != "probe" || len(x.Violations) > 0 {
+			if x.Response != nil && !x.Housekeeping() || len(x.Violations) > 0 {
 				return ""
 			}
 			asked = true

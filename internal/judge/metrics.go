@@ -83,7 +83,7 @@ func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observat
 	for i := range o.Iterations {
 		for n := range o.Iterations[i].Exchanges {
 			x := &o.Iterations[i].Exchanges[n]
-			refused := x.Op == "start" && isError(x) && !slices.ContainsFunc(x.Events, isStart)
+			refused := x.Op == bundle.OpStart && isError(x) && !slices.ContainsFunc(x.Events, isStart)
 			if _, named := subjects[x.Name]; counts && refused && !named {
 				return x
 			}

@@ -54,7 +54,7 @@ func calibration(run *bundle.Run) bundle.Calibration {
 // known about what they would have caused.
 func (s *scene) unread() string {
 	for i := range s.it.Exchanges {
-		if x := &s.it.Exchanges[i]; x.Unread != "" && x.Op != "cleanup" && x.Op != "probe" {
+		if x := &s.it.Exchanges[i]; x.Unread != "" && !x.Housekeeping() {
 			return "not judged: Assay stopped reading the response to " + called(x) + ": " + phrase.Clip(x.Unread)
 		}
 	}
@@ -77,7 +77,7 @@ func (s *scene) subject(name string) *bundle.Exchange {
 
 // silent returns an exchange that stands for a connection without a response.
 func silent(c *bundle.Conn) *bundle.Exchange {
-	x := &bundle.Exchange{ID: -1, Name: c.Name, Op: "raw", Conn: c.ID, Shape: bundle.ShapePlain, Invoked: c.Dialed}
+	x := &bundle.Exchange{ID: -1, Name: c.Name, Op: bundle.OpRaw, Conn: c.ID, Shape: bundle.ShapePlain, Invoked: c.Dialed}
 	switch {
 	case c.DialError != "":
 		x.Outcome, x.Detail = bundle.OutcomeNoConnect, c.DialError

@@ -94,7 +94,7 @@ func (e *exam) judged() bool {
 	if e.x.Outcome == bundle.OutcomeComplete {
 		return true
 	}
-	return !e.cut && e.x.Op != "cleanup" && e.x.Outcome != bundle.OutcomeNoConnect
+	return !e.cut && e.x.Op != bundle.OpCleanup && e.x.Outcome != bundle.OutcomeNoConnect
 }
 
 // standing applies each entry of a rule to the exchange; the first breach counts.

@@ -105,7 +105,7 @@ func (s *scene) unstarted() []unmet {
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
 		rule, needed := s.preconditions.needed[x.Name]
-		if !needed || x.Op != "start" || x.Aborted || begun(x) ||
+		if !needed || x.Op != bundle.OpStart || x.Aborted || begun(x) ||
 			x.Outcome == bundle.OutcomeNoConnect || x.Outcome == bundle.OutcomeAborted {
 			continue
 		}
@@ -124,7 +124,7 @@ func (s *scene) departed() []unmet {
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
 		name := s.preconditions.alive[x.Step]
-		if name == "" || x.Op == "cleanup" || !s.hadEnded(name, x.Invoked) {
+		if name == "" || x.Op == bundle.OpCleanup || !s.hadEnded(name, x.Invoked) {
 			continue
 		}
 		out = append(out, unmet{
@@ -163,7 +163,7 @@ func (s *scene) refusedCalls() []unmet {
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
 		switch {
-		case x.Op == "cleanup" || x.Aborted:
+		case x.Op == bundle.OpCleanup || x.Aborted:
 		case s.preconditions.helper(x.Step, x.Name) && (isError(x) || cutShort(x)) && x.Outcome != bundle.OutcomeNoConnect:
 			out = append(out, unmet{
 				at: x.Invoked, text: fmt.Sprintf("%s was answered with %s", called(x), answer(x)),
@@ -222,7 +222,7 @@ func (s *scene) vainWaits() []unmet {
 				// The process ended by itself, which other rules judge, or the wait was too short.
 				o.rule = ""
 			}
-		} else if x != nil && x.Op == "start" && !begun(x) {
+		} else if x != nil && x.Op == bundle.OpStart && !begun(x) {
 			o.rule = s.preconditions.needed[a.On] // the implicit wait of the start
 		}
 		out = append(out, o)
@@ -243,7 +243,7 @@ func (s *scene) killedAfterSignal(x *bundle.Exchange) bool {
 		return false
 	}
 	return slices.ContainsFunc(s.it.Exchanges, func(o bundle.Exchange) bool {
-		return o.Op == "signal" && x.Returned != nil && o.Invoked.Before(*x.Returned)
+		return o.Op == bundle.OpSignal && x.Returned != nil && o.Invoked.Before(*x.Returned)
 	})
 }
 

@@ -96,7 +96,7 @@ func (e *exam) excused(v *bundle.Violation) bool {
 		wire.WSTruncatedHead, wire.WSTruncatedPayload, wire.WSUnfinished:
 		return e.brokenOffByUs()
 	case wire.HTTPExtra:
-		return e.x.Op == "raw" || !wholeRequest(e.x) || chunked(e.x)
+		return e.x.Op == bundle.OpRaw || !wholeRequest(e.x) || chunked(e.x)
 	default:
 		return false
 	}

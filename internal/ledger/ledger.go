@@ -86,7 +86,7 @@ func Uncertain(o *bundle.Observation) int {
 // sandbox, which has counters of its own.
 func IsStart(x *bundle.Exchange) bool {
 	return x.Sandbox == "" && (x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
-		(x.Op == "start" || x.Request.Method == "POST"))
+		(x.Op == bundle.OpStart || x.Request.Method == "POST"))
 }
 
 type fate int

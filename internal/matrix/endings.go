@@ -55,7 +55,7 @@ func endings(o *bundle.Observation) map[bundle.Ending]int {
 	counts := map[bundle.Ending]int{}
 	for i := range o.Iterations {
 		for j := range o.Iterations[i].Exchanges {
-			if e := &o.Iterations[i].Exchanges[j]; e.Op != "probe" && e.Op != "cleanup" {
+			if e := &o.Iterations[i].Exchanges[j]; !e.Housekeeping() {
 				counts[ending(e)]++
 			}
 		}

@@ -92,7 +92,7 @@ func (s *source) before() error {
 	looks, tagged := looksAtProcesses(s.x), s.tagged()
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
-		if x.Conn == s.conn.ID || x.Op == "cleanup" || x.Op == "probe" || !x.Invoked.Before(s.x.Invoked) {
+		if x.Conn == s.conn.ID || x.Housekeeping() || !x.Invoked.Before(s.x.Invoked) {
 			continue
 		}
 		switch {
@@ -115,7 +115,7 @@ func (s *source) before() error {
 
 // startsProcess reports whether a call starts a process.
 func startsProcess(x *bundle.Exchange) bool {
-	return x.Op == "start" || strings.HasSuffix(x.RPC, "/Start") || x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON
+	return x.Op == bundle.OpStart || strings.HasSuffix(x.RPC, "/Start") || x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON
 }
 
 // looksAtProcesses reports whether the response to a call depends on the existing

@@ -58,7 +58,7 @@ func originOf(url string) string {
 func (s *source) asCurl() error {
 	x := s.x
 	switch {
-	case x == nil || x.Op == "raw" || len(s.exchanges) != 1:
+	case x == nil || x.Op == bundle.OpRaw || len(s.exchanges) != 1:
 		return errNotUnary
 	case x.Shape != bundle.ShapeUnary && x.Shape != bundle.ShapePlain, x.Protocol != "" && x.Protocol != call.Connect:
 		return errNotUnary

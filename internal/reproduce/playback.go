@@ -71,7 +71,7 @@ func (s *source) waited(p *printed) bool {
 
 // ask sends the bytes of the source and decodes the recorded responses to the last byte.
 func (s *source) ask(ctx context.Context, rec *transport.Recorder, peer *recording) error {
-	raw := len(s.exchanges) == 0 || s.exchanges[0].Op == "raw"
+	raw := len(s.exchanges) == 0 || s.exchanges[0].Op == bundle.OpRaw
 	how := transport.Options{HTTP: transport.HTTP1}
 	if s.http2() {
 		how = transport.Options{HTTP: transport.H2C, Raw: raw}

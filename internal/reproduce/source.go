@@ -94,7 +94,7 @@ func (s *source) find() error {
 		x := &s.it.Exchanges[i]
 		if x.Conn == id {
 			s.exchanges = append(s.exchanges, x)
-		} else if x.Op != "cleanup" && x.Op != "probe" {
+		} else if !x.Housekeeping() {
 			used[x.Conn] = true
 		}
 	}

@@ -115,7 +115,7 @@ func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *tr
 		headers = replaceHeader(headers, h)
 	}
 	described := transport.Call{
-		Name: r.path, Op: "probe", RPC: r.rpc, Protocol: r.protocol, Surface: r.surface, Shape: r.shape, Codec: r.codec,
+		Name: r.path, Op: bundle.OpProbe, RPC: r.rpc, Protocol: r.protocol, Surface: r.surface, Shape: r.shape, Codec: r.codec,
 		Method: r.method, Path: c.target.Path(r.surface, r.path), Body: r.body,
 	}
 	switch {
@@ -176,7 +176,7 @@ func (c *client) failed(ctx context.Context, r request, err error) *transport.Ex
 	if ctx.Err() != nil {
 		err = errors.New(c.noAnswer())
 	}
-	return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Protocol: r.protocol, Shape: r.shape, Op: "probe"}, conn, err)
+	return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Protocol: r.protocol, Shape: r.shape, Op: bundle.OpProbe}, conn, err)
 }
 
 // dialedConn returns the recorded id of a failed dial, or -1.

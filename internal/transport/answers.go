@@ -2,9 +2,6 @@ package transport
 
 import "assay/internal/bundle"
 
-// opRaw is the Op of an exchange for bytes that no exchange announced.
-const opRaw = "raw"
-
 // rawAnswers is how responses without an announced exchange are recorded.
 type rawAnswers struct {
 	shape    bundle.Shape
@@ -19,7 +16,7 @@ func (c *Conn) SetShape(s bundle.Shape, codec string) {
 	defer c.mu.Unlock()
 	c.raw.shape, c.raw.codec = s, codec
 	for _, x := range c.queue {
-		if x.rec.Op == opRaw && x.rec.Response == nil {
+		if x.rec.Op == bundle.OpRaw && x.rec.Response == nil {
 			x.rec.Shape, x.rec.Codec = s, codec
 		}
 	}
@@ -30,7 +27,7 @@ func (c *Conn) SetShape(s bundle.Shape, codec string) {
 func (c *Conn) Raw() *Exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last != nil && c.last.rec.Op == opRaw {
+	if c.last != nil && c.last.rec.Op == bundle.OpRaw {
 		return c.last
 	}
 	return nil
@@ -56,7 +53,7 @@ func (c *Conn) noteUnannounced() {
 
 func (c *Conn) beginRaw() *Exchange {
 	c.raw.begun = true
-	x := c.newExchange(Call{Name: c.meta.Name, Op: opRaw, Shape: c.raw.shape, Codec: c.raw.codec})
+	x := c.newExchange(Call{Name: c.meta.Name, Op: bundle.OpRaw, Shape: c.raw.shape, Codec: c.raw.codec})
 	c.queue = append(c.queue, x)
 	return x
 }

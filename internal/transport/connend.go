@@ -65,7 +65,7 @@ func (c *Conn) finish() {
 		c.endedByUs("fin")
 	}
 	for _, x := range c.proto.underWay() {
-		if x.rec.Op == opRaw && x.rec.Response == nil {
+		if x.rec.Op == bundle.OpRaw && x.rec.Response == nil {
 			x.end(bundle.OutcomeNoAnswer, "nothing came before the end of the iteration")
 			continue
 		}

@@ -34,10 +34,10 @@ type Exchange struct {
 	trailers      []wire.Field // as received
 	trailersOff   int64        // of their HEADERS frame in the connection's bytes, on HTTP/2
 
-	over    bool
+	over      bool
 	abandoned bool
-	changed broadcast
-	done    chan struct{}
+	changed   broadcast
+	done      chan struct{}
 }
 
 // extent is how far a response is read: bytes of the body, and frames; and a connection: HTTP/2
