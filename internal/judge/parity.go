@@ -27,6 +27,12 @@ func (s *scene) parity(names []string) finding {
 			f.message = s.says("", f.message)
 			return f
 		}
+		if x.Response == nil && shortfall(x) != bundle.SymptomOther {
+			o := unmet{text: "parity: " + name + " got " + answer(x), symptom: shortfall(x), x: x}
+			f := o.finding(s)
+			f.message = s.says("", f.message)
+			return f
+		}
 		if s.cut && x.Outcome != bundle.OutcomeComplete {
 			return finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
 		}

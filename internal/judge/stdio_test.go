@@ -142,6 +142,19 @@ func TestParityOfAWebSocketHasNoStart(t *testing.T) {
 	}
 }
 
+// The surface that answers nothing breaks other rules: nothing was compared.
+func TestParityWithoutAnAnswerIsNotJudged(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []bundle.Outcome{bundle.OutcomeClosed, bundle.OutcomeReset, bundle.OutcomeNoAnswer} {
+		rpc, socket := streamExchange("a"), socketExchange("ox")
+		socket.Response, socket.Events, socket.Outcome = nil, nil, outcome
+		s := &scene{it: &observation(rpc, socket).Iterations[0]}
+		if f := s.parity([]string{"a", "p"}); f.grade != inconclusive || !strings.Contains(f.message, "not judged: parity: p got ") {
+			t.Errorf("%s: grade %v: %s", outcome, f.grade, f.message)
+		}
+	}
+}
+
 func TestParityWithAnExchangeThatAssayGaveUpIsOnlySuspected(t *testing.T) {
 	rpc, socket := streamExchange("a"), socketExchange("ox")
 	rpc.Events = rpc.Events[:2] // no end

@@ -126,12 +126,21 @@ func said(s bundle.Exchange, word string) (string, bool) {
 // features of it, all at the same time.
 func probeStdio(ctx context.Context, c *client) (findings, error) {
 	s, first := c.attach(ctx, ":", "")
+	twice := hungUp(first)
+	if twice {
+		s.leave(ctx)
+		s, first = c.attach(ctx, ":", "")
+	}
 	mute := first.Switched() && s.mute(ctx)
 	s.leave(ctx)
+	known := decideUpgrade(first)
+	if twice && hungUp(first) && c.list(ctx).answer.Snapshot().Response != nil {
+		known = lacks(first, "the connection is closed without an answer, each time, and List is answered")
+	}
 	optional := map[string]func(context.Context, *client) bundle.Feature{
 		featStdioEOF: stdioEOF, featStdioPTY: stdioPTY, featSession: stdioSession, featShared: stdioShared, featPanes: stdioPanes,
 	}
-	f := findings{featStdio: decideUpgrade(first)}
+	f := findings{featStdio: known}
 	rest := f[featStdio]
 	if mute {
 		rest = unknown("nothing came after the handshake")
@@ -154,6 +163,11 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 	}
 	all.Wait()
 	return f, nil
+}
+
+// hungUp reports whether the gateway closed the connection instead of an answer.
+func hungUp(s bundle.Exchange) bool {
+	return s.Response == nil && (s.Outcome == bundle.OutcomeClosed || s.Outcome == bundle.OutcomeReset)
 }
 
 // decideUpgrade decides by the response to a handshake: an endpoint that does not switch

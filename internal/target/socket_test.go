@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,6 +154,34 @@ func TestAShellThatIsRunUnaskedIsNoSession(t *testing.T) {
 		if feature.State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want it absent", id, feature)
 		}
+	}
+}
+
+// A gateway that answers other requests, and closes each upgrade without a byte, has no WebSocket.
+func TestAnUpgradeThatIsClosedWithoutAnAnswerIsAbsent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		closes int // upgrades
+		want   bundle.FeatureState
+	}{"each": {1000, bundle.FeatureAbsent}, "the first": {1, bundle.FeaturePresent}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			mux := http.NewServeMux()
+			mux.Handle("/", (&gateway{}).handler())
+			mux.HandleFunc("GET /attach", func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) > int64(c.closes) {
+					(&sockets{}).ServeHTTP(w, r)
+					return
+				}
+				panic(http.ErrAbortHandler)
+			})
+			for id, feature := range probe(t, target.Options{URL: serveHTTP(t, mux)}, "stdio.pty", "stdio.ws") {
+				if feature.State != c.want || feature.Detail == "" {
+					t.Errorf("%s = %+v, want it %s with a detail", id, feature, c.want)
+				}
+			}
+		})
 	}
 }
 
