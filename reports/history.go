@@ -10,22 +10,6 @@ import (
 	"assay/internal/bundle"
 )
 
-// HistoryFormats returns the formats of a history.
-func HistoryFormats() []string { return []string{FormatTerminal, FormatJSON, FormatMarkdown} }
-
-// RenderHistory writes a history in one of HistoryFormats, as Render does.
-func RenderHistory(w io.Writer, format string, h *bundle.History, s Style) error {
-	switch format {
-	case FormatTerminal:
-		return historyTerminal(w, h, s)
-	case FormatJSON:
-		return writeJSON(w, h)
-	case FormatMarkdown:
-		return historyMarkdown(w, h)
-	}
-	return fmt.Errorf("a history has no format %q: the formats are %s", format, strings.Join(HistoryFormats(), ", "))
-}
-
 // mostTrends limits the figures of a text.
 const mostTrends = 12
 

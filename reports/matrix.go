@@ -1,33 +1,12 @@
 package reports
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"assay/internal/bundle"
 )
-
-// MatrixFormats returns the format names of RenderMatrix, in the order of help texts.
-func MatrixFormats() []string {
-	return []string{FormatTerminal, FormatJSON, FormatMarkdown, FormatHTML}
-}
-
-// RenderMatrix writes a matrix in the given format, as Render does.
-func RenderMatrix(w io.Writer, format string, m *bundle.Matrix, s Style) error {
-	switch format {
-	case FormatTerminal:
-		return matrixTerminal(w, m, s)
-	case FormatJSON:
-		return writeJSON(w, m)
-	case FormatMarkdown:
-		return matrixMarkdown(w, m)
-	case FormatHTML:
-		return matrixHTML(w, m)
-	}
-	return fmt.Errorf("unknown format %q of a matrix: the formats are %s", format, strings.Join(MatrixFormats(), ", "))
-}
 
 // matrixText draws a matrix as text.
 type matrixText struct {

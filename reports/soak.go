@@ -10,30 +10,6 @@ import (
 	"assay/internal/bundle"
 )
 
-// SoakFormats returns the formats of the report of a soak, in the order of help texts.
-func SoakFormats() []string {
-	return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown, FormatHTML, FormatGitHub, FormatSummary}
-}
-
-// RenderSoak writes the report of a soak in one of SoakFormats, as Render does.
-func RenderSoak(w io.Writer, format string, r *bundle.SoakReport, s Style) error {
-	switch format {
-	case FormatTerminal:
-		return soakTerminal(w, r, s)
-	case FormatJSON:
-		return writeJSON(w, r)
-	case FormatJUnit:
-		return soakJUnit(w, r)
-	case FormatMarkdown, FormatSummary:
-		return soakMarkdown(w, r)
-	case FormatHTML:
-		return soakHTML(w, r)
-	case FormatGitHub:
-		return soakAnnotations(w, r)
-	}
-	return fmt.Errorf("a soak has no report in the format %q: the formats are %s", format, strings.Join(SoakFormats(), ", "))
-}
-
 // mostRows limits the windows and events in a text.
 const mostRows = 40
 

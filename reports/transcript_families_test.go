@@ -207,7 +207,7 @@ func TestAReportHoldsAnExcerptAroundTheFailure(t *testing.T) {
 					t.Fatal(err)
 				}
 				harmless(t, b.String())
-				if format == "terminal" {
+				if format == FormatTerminal {
 					narrow(t, b.String(), 60)
 				}
 				golden(t, "excerpt-"+f.name+"-"+format+".txt", b.Bytes())

@@ -18,8 +18,8 @@ import (
 // The limits of a file of the catalogue.
 const (
 	maxFile  = safefile.Limit // bytes
-	maxDepth = 64            // nested mappings and sequences
-	maxKeys  = 2000          // of a mapping; the YAML package compares each with every other
+	maxDepth = 64             // nested mappings and sequences
+	maxKeys  = 2000           // of a mapping; the YAML package compares each with every other
 	// maxPlaces is how many bytes the names of all places may take. A list of half a million
 	// numbers, the longest of a file, takes 16 MiB.
 	maxPlaces = 32 << 20

@@ -12,6 +12,7 @@ import (
 	"assay/fakes/zoo"
 	"assay/internal/attach"
 	"assay/internal/target"
+	"assay/reports"
 	"assay/scenarios"
 )
 
@@ -150,7 +151,7 @@ func formatsOf(c *cobra.Command) []string {
 	case c.Name() == "diff":
 		return diffFormats
 	case c.Name() == "selftest":
-		return selftestFormats
+		return reports.SelftestFormats()
 	case c.Name() == "lint":
 		return lintFormats
 	}

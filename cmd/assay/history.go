@@ -76,7 +76,7 @@ write 2.0; deploy/grafana has a dashboard.`,
 
 // validate checks the flags before any work.
 func (f *historyFlags) validate() (keep history.Keep, err error) {
-	if !slices.Contains(reports.HistoryFormats(), renderer(f.format)) {
+	if !slices.Contains(reports.HistoryFormats(), f.format) {
 		return keep, fmt.Errorf("--format %q: want text, json or markdown", f.format)
 	}
 	switch {
@@ -124,7 +124,7 @@ func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) er
 		return usage(err)
 	}
 	h := history.Of(runs, skipped, version)
-	if err := drawHistory(h)(io.out.To, renderer(f.format), style(io.out.To, false)); err != nil {
+	if err := drawHistory(h)(io.out.To, f.format, style(io.out.To, false)); err != nil {
 		return defect(err)
 	}
 	var pruned error

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/internal/bundle"
-	"assay/internal/runpage"
 	"assay/internal/load"
+	"assay/internal/runpage"
 	"assay/reports"
 	"assay/reports/page"
 	"assay/scenarios"

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"assay/internal/bundle"
-	"assay/internal/sandboxes"
 	"assay/internal/load"
+	"assay/internal/sandboxes"
 )
 
 // mostSandboxes bounds --sandboxes, and shownFailures the messages of failures in the report.

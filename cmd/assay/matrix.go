@@ -20,11 +20,10 @@ const maxMatrix = 64
 
 // matrixFormats rejects the formats that a matrix does not have.
 func matrixFormats(f outputFlags) error {
-	known := strings.ReplaceAll(strings.Join(reports.MatrixFormats(), ", "), reports.FormatTerminal, "text")
 	for _, format := range slices.Concat([]string{f.format}, f.reports) {
 		format, _, _ = strings.Cut(format, "=")
-		if !slices.Contains(reports.MatrixFormats(), renderer(format)) {
-			return fmt.Errorf("--matrix has no format %q: the formats are %s", format, known)
+		if !slices.Contains(reports.MatrixFormats(), format) {
+			return fmt.Errorf("--matrix has no format %q: the formats are %s", format, strings.Join(reports.MatrixFormats(), ", "))
 		}
 	}
 	return nil

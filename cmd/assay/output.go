@@ -34,27 +34,11 @@ func (f *outputFlags) registerVerbose(c *cobra.Command) {
 }
 
 // formatNames lists the formats of --format and --report.
-func formatNames() string {
-	names := reports.Formats()
-	for i, name := range names {
-		if name == renderer("text") {
-			names[i] = "text"
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// renderer returns the name of a --format in package reports.
-func renderer(format string) string {
-	if format == "text" {
-		return "terminal"
-	}
-	return format
-}
+func formatNames() string { return strings.Join(reports.Formats(), ", ") }
 
 // validate rejects unknown formats before any work.
 func (f *outputFlags) validate() error {
-	if !slices.Contains(reports.Formats(), renderer(f.format)) {
+	if !slices.Contains(reports.Formats(), f.format) {
 		return fmt.Errorf("--format %q: want one of %s", f.format, formatNames())
 	}
 	if f.ci != "" && !slices.Contains(ciValues, f.ci) {
@@ -65,7 +49,7 @@ func (f *outputFlags) validate() error {
 		if format == "sarif" {
 			return fmt.Errorf("--report %q: SARIF is a format of assay lint: a rule that a gateway breaks has no line in your files; the formats are %s", r, formatNames())
 		}
-		if !ok || path == "" || !slices.Contains(reports.Formats(), renderer(format)) {
+		if !ok || path == "" || !slices.Contains(reports.Formats(), format) {
 			return fmt.Errorf("--report %q: want FORMAT=PATH; the formats are %s", r, formatNames())
 		}
 		if err := writable(path); err != nil {
@@ -93,9 +77,9 @@ func (f *outputFlags) write(s stdio, d draw) error {
 	var errs []error
 	for _, spec := range f.reports {
 		format, path, _ := strings.Cut(spec, "=")
-		errs = append(errs, writeFile(path, renderer(format), s.guard, d))
+		errs = append(errs, writeFile(path, format, s.guard, d))
 	}
-	if err := d(s.out.To, renderer(f.format), style(s.out.To, f.verbose)); err != nil {
+	if err := d(s.out.To, f.format, style(s.out.To, f.verbose)); err != nil {
 		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
 	}
 	return errors.Join(append(errs, f.reportToCI(s, d))...)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/fakes/zoo"
-	"assay/internal/termsafe"
 	"assay/internal/selftest"
+	"assay/internal/termsafe"
 	"assay/reports"
 	"assay/scenarios"
 	"assay/suites"
@@ -66,18 +66,15 @@ are disjoint and together all of them; each runs the reference gateway too.`,
 	fs.StringVar(&f.profile, "profile", "", "only the scenarios of this profile, and the faults that break their rules: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.shard, "shard", "", "run only part `K/N` of the faults and variants, for example 2/7")
-	fs.StringVar(&f.format, "format", "text", strings.Join(selftestFormats, ", "))
+	fs.StringVar(&f.format, "format", "text", strings.Join(reports.SelftestFormats(), ", "))
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	return c
 }
 
-// selftestFormats are the formats of the result.
-var selftestFormats = []string{"text", "json", reports.FormatHTML, reports.FormatJUnit, reports.FormatCTRF}
-
 func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
-	if !slices.Contains(selftestFormats, f.format) {
-		return usage(fmt.Errorf("--format %q: want one of %s", f.format, strings.Join(selftestFormats, ", ")))
+	if !slices.Contains(reports.SelftestFormats(), f.format) {
+		return usage(fmt.Errorf("--format %q: want one of %s", f.format, strings.Join(reports.SelftestFormats(), ", ")))
 	}
 	if f.jobs < 1 || f.jobs > 256 {
 		return usage(errors.New("--jobs: want 1 to 256"))
@@ -116,19 +113,7 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	case err != nil:
 		return defect(err)
 	}
-	switch f.format {
-	case "json":
-		err = reports.SelftestJSON(io.out.To, report)
-	case reports.FormatHTML:
-		err = reports.SelftestHTML(io.out.To, report)
-	case reports.FormatJUnit:
-		err = reports.SelftestJUnit(io.out.To, report)
-	case reports.FormatCTRF:
-		err = reports.SelftestCTRF(io.out.To, report)
-	default:
-		err = reports.Selftest(io.out.To, report, style(io.out.To, false))
-	}
-	if err != nil {
+	if err := reports.RenderSelftest(io.out.To, f.format, report, style(io.out.To, false)); err != nil {
 		return defect(err)
 	}
 	return code(report.Exit)

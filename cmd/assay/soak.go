@@ -180,9 +180,8 @@ func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, erro
 func soakFormats(f outputFlags) error {
 	for _, format := range slices.Concat([]string{f.format}, f.reports) {
 		format, _, _ = strings.Cut(format, "=")
-		if !slices.Contains(reports.SoakFormats(), renderer(format)) {
-			known := strings.ReplaceAll(strings.Join(reports.SoakFormats(), ", "), reports.FormatTerminal, "text")
-			return fmt.Errorf("a soak has no report in the format %q: the formats are %s", format, known)
+		if !slices.Contains(reports.SoakFormats(), format) {
+			return fmt.Errorf("a soak has no report in the format %q: the formats are %s", format, strings.Join(reports.SoakFormats(), ", "))
 		}
 	}
 	return nil

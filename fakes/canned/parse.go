@@ -19,10 +19,10 @@ import (
 // The limits of a file.
 const (
 	maxFile    = safefile.Limit // bytes of YAML
-	maxEntries = 1000          // entries of the list
-	maxTimes   = 100_000       // events, and lines of one
-	maxSize    = 1 << 20       // bytes of one event
-	maxStream  = 64 << 20      // bytes of all events of a finite stream
+	maxEntries = 1000           // entries of the list
+	maxTimes   = 100_000        // events, and lines of one
+	maxSize    = 1 << 20        // bytes of one event
+	maxStream  = 64 << 20       // bytes of all events of a finite stream
 )
 
 // FileError is one error in a canned file, with its place.

@@ -236,7 +236,7 @@ const (
 )
 
 // Housekeeping reports whether Assay made the exchange beside the script.
-func (x *Exchange) Housekeeping() bool { return x.Op == OpProbe || x.Op == OpCleanup }
+func (e *Exchange) Housekeeping() bool { return e.Op == OpProbe || e.Op == OpCleanup }
 
 // Exchange is one request and its response. It records a call made by a step (start,
 // signal, send …) or a response on a raw connection.
