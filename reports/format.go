@@ -92,8 +92,7 @@ func selftestFormats() formats[*bundle.SelftestReport] {
 	}
 }
 
-// Formats, SoakFormats, MatrixFormats, HistoryFormats and SelftestFormats return the names of the formats of a result. A load run has
-// Formats.
+// Formats returns the names of the formats of a report, and of that of a load run, in the order of help texts.
 func Formats() []string { return reportFormats().names() }
 
 // SoakFormats is like Formats, for a soak.

@@ -143,7 +143,7 @@ func TestAFailedWriteIsReturned(t *testing.T) {
 func TestAnUnknownFormatListsTheKnownOnes(t *testing.T) {
 	var b bytes.Buffer
 	err := Render(&b, "pdf", passing(), Style{})
-	if err == nil || !strings.Contains(err.Error(), "terminal, json, junit") || b.Len() > 0 {
+	if err == nil || !strings.Contains(err.Error(), "text, json, junit") || b.Len() > 0 {
 		t.Errorf("error %v, %d bytes written", err, b.Len())
 	}
 }
