@@ -3,6 +3,7 @@
 package interpreter
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -28,6 +29,7 @@ func TestTheLimitsOfARun(t *testing.T) {
 
 func TestNoCodeRunsWhileTheHeapIsTooLarge(t *testing.T) {
 	t.Parallel()
+	runtime.GC() // the heap is measured at a collection
 	small := New(Options{AfterFunc: after})
 	small.maxHeap = 1
 	s := serveServer(t, small)

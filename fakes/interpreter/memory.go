@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxHeap limits the heap of this process, with everything else in it: while it is larger, no code begins or goes on. This is coarse, as
-	// it is for a fake that serves clients on loopback: one operation may still take more.
-	maxHeap = 2 << 30
+	// maxHeap limits the heap of this process without garbage, but with everything else in it: while it is larger, no code begins or goes on.
+	// This is coarse, as it is for a fake that serves clients on loopback: one operation may still take more.
+	maxHeap = 4 << 30
 	// heapEvery is how often a run looks at the heap.
 	heapEvery = 10 * time.Millisecond
 )
@@ -22,7 +22,7 @@ const errMemory = "out of memory"
 
 // watchHeap cancels a thread while the heap of this process is larger than a limit, until stop is called.
 func watchHeap(thread *starlark.Thread, limit uint64) (stop func()) {
-	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	check := func() {
 		if metrics.Read(heap); heap[0].Value.Uint64() > limit {
 			thread.Cancel(errMemory)
