@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"assay/fakes/virtual"
 )
 
 // Options configure a Server.
@@ -41,7 +43,7 @@ type Server struct {
 
 // New creates a server with the default context.
 func New(o Options) *Server {
-	s := &Server{options: o, kernels: kernels{byID: map[string]*kernel{}, defaults: map[string]*kernel{}}, maxHeap: maxHeap}
+	s := &Server{options: o, kernels: kernels{byID: map[string]*kernel{}, defaults: map[string]*kernel{}}, maxHeap: virtual.MaxHeap}
 	_, _ = s.kernels.byDefault(languages["python"]) // there is room for one
 	return s
 }

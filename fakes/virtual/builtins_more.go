@@ -30,10 +30,12 @@ func setBuiltin(sh *shell, args []string) int {
 	for len(args) > 0 {
 		arg := args[0]
 		if arg == "--" {
-			return sh.setParams(args[1:])
+			sh.params = args[1:]
+			return 0
 		}
 		if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
-			return sh.setParams(args)
+			sh.params = args
+			return 0
 		}
 		args = args[1:]
 		for _, c := range arg[1:] {
@@ -52,12 +54,6 @@ func setBuiltin(sh *shell, args []string) int {
 			args = args[1:]
 		}
 	}
-	return 0
-}
-
-// setParams sets $1 and the following.
-func (sh *shell) setParams(list []string) int {
-	sh.params = list
 	return 0
 }
 

@@ -9,7 +9,6 @@ import (
 
 // The limits are coarse: this is a fake, for clients on loopback. They keep an endless loop from taking the whole machine, not more.
 const (
-	maxHeap      = 4 << 30  // of this process, without garbage: beyond it nothing starts and no command goes on
 	maxValue     = 32 << 20 // of a variable, the words of a command, the output of $(…), and what tail keeps
 	largeValue   = 1 << 20  // a variable of this size is a reason to look at the heap
 	fieldSize    = 32       // of a word, without its text
@@ -19,19 +18,22 @@ const (
 	fewProcesses = 8 // which need not wait for each other
 )
 
+// MaxHeap is the size of the heap of this process, without garbage, beyond which nothing starts and no command goes on.
+const MaxHeap = 4 << 30
+
 // errNoMemory ends a shell, as in dash.
 const errNoMemory = complaint("Out of space")
 
-// heapSize returns the bytes of the heap of this process that were in use at the last collection. Garbage does not count: a process that
+// HeapSize returns the bytes of the heap of this process that were in use at the last collection. Garbage does not count: a process that
 // collects rarely, as tests do, has much of it.
-func heapSize() uint64 {
+func HeapSize() uint64 {
 	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(heap)
 	return heap[0].Value.Uint64()
 }
 
 // full reports whether the heap is too large for anything more.
-func (s *System) full() bool { return s.heap() > maxHeap }
+func (s *System) full() bool { return s.heap() > MaxHeap }
 
 // step counts a statement, a read or a write, and lets others run from time to time, so that busy loops delay nobody: a command of
 // many processes takes about one core. It returns false if the heap is too large to go on.

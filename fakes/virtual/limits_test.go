@@ -99,7 +99,7 @@ func TestAValueHasALimit(t *testing.T) {
 		"the parameters":  {"set -- a; while :; do set -- $* $*; done", "Out of space"},
 		"a substitution":  {"x=$(cat /dev/zero)", "Out of space"},
 		"in a subshell":   {"(x=a; while :; do x=$x$x; done)", "Out of space"},
-		"a line":          {"tr '\\0' a </dev/zero | read x", "Out of space"},
+		"a line":          {"cat /dev/zero | read x", "Out of space"},
 		"what tail keeps": {"tail -c 100000000 /dev/zero", "memory exhausted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestNothingGoesOnWhileTheHeapIsTooLarge(t *testing.T) {
 			var full atomic.Bool
 			s.heap = func() uint64 {
 				if full.Load() {
-					return maxHeap + 1
+					return MaxHeap + 1
 				}
 				return 0
 			}

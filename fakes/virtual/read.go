@@ -42,6 +42,9 @@ func readBuiltin(sh *shell, args []string) int {
 		}
 	}
 	line, complete := sh.readLine(raw)
+	if len(line) > maxValue {
+		return sh.expansionError(errNoMemory)
+	}
 	values := sh.readFields(line, len(args), raw)
 	for i, name := range args {
 		value := ""
@@ -88,7 +91,7 @@ func (sh *shell) readLine(raw bool) (line string, complete bool) {
 		}
 		b.Write(got)
 		if b.Len() > maxValue {
-			return b.String(), false // a variable does not take it
+			return b.String(), false
 		}
 		if got[len(got)-1] != '\n' {
 			continue

@@ -13,7 +13,6 @@ const (
 	sigQUIT = syscall.Signal(3)
 	sigKILL = syscall.Signal(9)
 	sigPIPE = syscall.Signal(13)
-	sigXCPU = syscall.Signal(24)
 	sigTERM = syscall.Signal(15)
 	sigTSTP = syscall.Signal(20)
 	sigWNCH = syscall.Signal(28)

@@ -69,7 +69,7 @@ func New(o Options) *System {
 	if o.Space != nil {
 		shared = &o.Space.budget
 	}
-	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), heap: heapSize}
+	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), heap: HeapSize}
 	s.scripts = scripts{running: make(map[scriptKey]*parsed)}
 	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)), shared)
 	return s

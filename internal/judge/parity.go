@@ -22,13 +22,11 @@ func (s *scene) parity(names []string) finding {
 			f.message = s.says("", "parity: "+name+": "+f.message)
 			return f
 		}
-		if o := s.behind(name, x); o != nil && !s.cut {
-			f := o.finding(s)
-			f.message = s.says("", f.message)
-			return f
+		o := s.behind(name, x)
+		if o == nil && x.Response == nil && shortfall(x) != bundle.SymptomOther {
+			o = &unmet{text: "parity: " + name + " got " + answer(x), symptom: shortfall(x), x: x}
 		}
-		if x.Response == nil && shortfall(x) != bundle.SymptomOther {
-			o := unmet{text: "parity: " + name + " got " + answer(x), symptom: shortfall(x), x: x}
+		if o != nil && !s.cut {
 			f := o.finding(s)
 			f.message = s.says("", f.message)
 			return f
