@@ -41,10 +41,12 @@ func (s *session) reduce(o *bundle.Observation, worst bundle.Conclusion) {
 	s.target.Memory().Give(before - after)
 }
 
-// release returns the memory of observations that are soon dropped.
+// release returns the memory of observations that are soon dropped; nil ones have none.
 func (s *session) release(all []*bundle.Observation) {
 	for _, o := range all {
-		s.target.Memory().Give(o.Size())
+		if o != nil {
+			s.target.Memory().Give(o.Size())
+		}
 	}
 }
 

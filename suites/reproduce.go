@@ -39,7 +39,7 @@ func (s *session) reproducing() time.Duration {
 
 // reproduce writes the reproducers of all failures, tries some of them, and adds them to the
 // bundle and the report.
-func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
+func (s *session) reproduce(ctx context.Context, eng *engine.Engine, observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 	failures := slices.DeleteFunc(failuresOf(observed, out), func(f reproduce.Failure) bool {
 		// What kills the target would cut off the others. The report has its command.
 		return s.run.KilledBy(f.Observation.Scenario)
@@ -59,7 +59,12 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	all := reproduce.All(ctx, reproduce.Options{
 		Judge: s.judge, Run: s.run, Target: s.target, Clock: s.clock,
 		CACert: s.opts.CACert, Insecure: s.opts.Target.Insecure,
-		Again: s.again, Reference: oracle.start, Incomparable: s.target.IsService(), Causes: out.Report.Causes,
+		Again: func(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
+			all := eng.Again(ctx, instances)
+			s.release(all)
+			return all
+		},
+		Reference: oracle.start, Incomparable: s.target.IsService(), Causes: out.Report.Causes,
 		Limit: s.opts.Reproduce, Budget: budget,
 	}, failures)
 	var errs []error
@@ -98,16 +103,6 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 		}
 	}
 	return failures
-}
-
-// again runs instances again against the target of the run.
-func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
-	all := engine.Start(ctx, engine.Options{
-		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile, Slow: s.opts.Slow, Log: s.opts.Log,
-		Turn: engine.LastTurn + 1,
-	}, instances).Observations()
-	s.release(all)
-	return all
 }
 
 // reference is a correct gateway, started on demand.

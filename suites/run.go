@@ -342,7 +342,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	s.run.Interrupted = ctx.Err() != nil
 	eng.Into(s.run)
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
-		return s.reproduce(ctx, observed, out)
+		return s.reproduce(ctx, eng, observed, out)
 	}
 	return s.conclude(observations(eng, selected))
 }

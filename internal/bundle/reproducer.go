@@ -54,17 +54,15 @@ func (w *Writer) Reproducer(r Reproducer) error {
 }
 
 // Attach adds each reproducer to the result of its scenario, in the order of rules and
-// kinds, and sets the command that reproduces each cause. It skips reproducers whose
-// scenario is not in the report.
+// kinds, and sets the command that reproduces each cause. A cause is then headed by the scenario
+// of that command, if it reproduced the cause. It skips reproducers whose scenario is not in the report.
 func (r *Report) Attach(all []Reproducer) {
 	type instance struct {
 		id   string
 		axes Axes
 	}
 	for i := range r.Causes {
-		if text := r.reproducerOf(&r.Causes[i], all); text != "" {
-			r.Causes[i].Reproducer = text
-		}
+		r.showAgain(&r.Causes[i], all)
 	}
 	by := map[instance][]Reproducer{}
 	for _, p := range all {
@@ -80,12 +78,11 @@ func (r *Report) Attach(all []Reproducer) {
 	}
 }
 
-// reproducerOf returns the text that reproduces a cause: a successful one, preferably a
-// replay and preferably of its best evidence; without one the replay of its best evidence,
-// or "".
-func (r *Report) reproducerOf(c *Cause, all []Reproducer) string {
+// showAgain gives a cause the text that reproduces it: a successful one, preferably a replay and preferably of its best
+// evidence; without one the replay of its best evidence. What was shown again is the best evidence.
+func (r *Report) showAgain(c *Cause, all []Reproducer) {
 	const evidence, shown, shownByReplay = 1, 2, 4
-	best, text := 0, ""
+	best, by := 0, Reproducer{}
 	for _, p := range all {
 		worth := 0
 		switch {
@@ -102,16 +99,25 @@ func (r *Report) reproducerOf(c *Cause, all []Reproducer) string {
 			worth |= evidence
 		}
 		if worth > best {
-			best, text = worth, p.Text
+			best, by = worth, p
 		}
-	}
-	if text != "" {
-		return strings.TrimRight(text, "\n")
 	}
 	for _, s := range r.Scenarios {
-		if s.ID == c.Scenario && s.Axes == c.Axes {
-			return s.Replay
+		switch {
+		case by.Text == "" && s.ID == c.Scenario && s.Axes == c.Axes:
+			by.Text = s.Replay
+		case best >= shown && best&evidence == 0 && s.ID == by.Scenario && s.Axes == by.Axes:
+			c.headBy(&s)
 		}
 	}
-	return ""
+	c.Reproducer = cmp.Or(strings.TrimRight(by.Text, "\n"), c.Reproducer)
+}
+
+// headBy makes a scenario that broke the rule of a cause its best evidence.
+func (c *Cause) headBy(s *ScenarioResult) {
+	for _, v := range s.Rules {
+		if v.ID == c.Rule {
+			c.Scenario, c.Axes, c.Message = s.ID, s.Axes, v.Message
+		}
+	}
 }

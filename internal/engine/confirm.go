@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/scenarios"
 )
-
-// LastTurn is the turn of the last try of a run.
-const LastTurn = afterDeath
 
 // mostTries is how often a suspicion is tried alone at most. One that shows in every second try is then missed in 3 of
 // 100 runs; a scenario that repeats its steps tries that often as many times.
@@ -103,7 +101,7 @@ func (e *Engine) again(ctx context.Context, s *suspect, shown map[string]string,
 	}
 	refused := 0
 	for c.Tries < mostTries && ctx.Err() == nil {
-		alone := e.alone(ctx, s.slot, firstAlone+c.Tries+refused)
+		alone := e.look(ctx, s.slot, firstAlone+c.Tries+refused, true)
 		if alone.Interrupted {
 			e.o.Target.Memory().Give(alone.Size())
 			break
@@ -153,21 +151,54 @@ func cutBy(ctx context.Context) string {
 // firstAlone is the turn of the first try alone, after those of refused requests.
 const firstAlone = mostTurns + 1
 
-// alone runs the instance of a slot with nothing beside it, and with an environment of its own.
-func (e *Engine) alone(ctx context.Context, s *slot, turn int) *bundle.Observation {
-	own := e.o
-	own.Turn = turn
-	env := newEnv(own)
+// Again waits for Done, and then runs instances once more in the same way, until ctx ends: what it has seen is not a
+// suspicion, so it may have others beside it. It returns their observations in order, nil for those that did not run
+// because the time was over or the target had died. They may be smaller forms of those given to Start.
+func (e *Engine) Again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
+	<-e.done
+	defer e.sampled()()
+	all := make([]*slot, len(instances))
+	var shared []*slot
+	for i, instance := range instances {
+		all[i] = &slot{instance: instance, run: instance}
+		all[i].run.Axes = axesOf(instance, e.o.Default, e.o.Target)
+		if !instance.Scenario.Exclusive {
+			shared = append(shared, all[i])
+		}
+	}
+	look := func(s *slot) {
+		if ctx.Err() == nil && e.lostTo(s) == nil {
+			s.observation = e.look(ctx, s, afterDeath+1, false)
+		}
+	}
+	e.pool(shared, nil, look)
+	for _, s := range all {
+		if s.instance.Scenario.Exclusive {
+			look(s)
+		}
+	}
+	e.leaveNothing(ctx)
+	out := make([]*bundle.Observation, len(all))
+	for i, s := range all {
+		out[i] = s.observation
+	}
+	return out
+}
+
+// look runs the instance of a slot in an environment of its own, with nothing beside it or with others.
+func (e *Engine) look(ctx context.Context, s *slot, turn int, alone bool) *bundle.Observation {
+	env := newEnv(e.o)
+	env.turn, env.files = turn, e.env.files
 	env.cal.TimeScale = cmp.Or(max(env.cal.TimeScale, 0), 1) * e.stretch()
 	defer env.noteInterrupt(ctx)()
 	in := newInstance(env, s.run)
-	in.spent = e.spent
+	in.spent, in.idles = e.spent, s.idles
 	one := &slot{instance: s.instance, run: s.run, beside: map[string]struct{}{}}
 	e.enter(one)
 	o := in.observe(ctx)
 	o.Lag = int64(e.leave(one))
 	_, o.Shortage = env.short.since(0)
-	e.fell(ctx, one, in, o, true)
+	e.fell(ctx, one, in, o, alone)
 	if in.lost.Load() {
 		e.lost.Store(true)
 	}

@@ -138,3 +138,31 @@ func TestTheSecondPassLeavesOutDestructiveScenarios(t *testing.T) {
 		t.Errorf("it was tried again: %+v", c)
 	}
 }
+
+func TestWhatRanIsRunOnceMoreAfterTheRun(t *testing.T) {
+	t.Parallel()
+	b := newSuspecting(t)
+	one, alone := b.script("test.one", ""), b.script("test.alone", "")
+	alone.Scenario.Exclusive = true
+	e := b.start(one, alone)
+	first := e.Observations()
+	again := e.Again(t.Context(), []scenarios.Instance{alone, one})
+	for i, o := range again {
+		before := first[1-i]
+		if o == nil || o.Scenario != before.Scenario || len(o.Iterations) != 1 || !before.Ended.Before(o.Started) {
+			t.Errorf("%s has run again as %+v", before.Scenario, o)
+		}
+	}
+	if again[0] != nil && (len(again[0].Beside) > 0 || again[1] != nil && !again[1].Ended.Before(again[0].Started)) {
+		t.Errorf("test.alone ran beside %v", again[0].Beside)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if o := e.Again(over, []scenarios.Instance{one})[0]; o != nil {
+		t.Errorf("it ran when the time was over: %+v", o)
+	}
+	e.gone.Store(true)
+	if o := e.Again(t.Context(), []scenarios.Instance{one})[0]; o != nil {
+		t.Errorf("it ran without a target: %+v", o)
+	}
+}

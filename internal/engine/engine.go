@@ -42,8 +42,6 @@ type Options struct {
 	// Repeat runs every instance that many times, as iterations of one observation; 0
 	// is 1.
 	Repeat int
-	// Turn is above 0 for a run that repeats scenarios of another one: it makes the names of their files and processes differ.
-	Turn int
 	// Budget is the time after Start in which instances may run. Then running ones are
 	// stopped and cleaned up as after an interrupt, and the others are skipped. 0 is no limit.
 	Budget time.Duration
@@ -187,11 +185,7 @@ func (e *Engine) Into(run *bundle.Run) {
 
 func (e *Engine) run(ctx context.Context) {
 	defer close(e.done)
-	sampling, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var sampler crash.Group
-	sampler.Go(e.sampleLag(sampling))
-	defer sampler.Wait()
-	defer stop()
+	defer e.sampled()()
 	ctx, release := e.withinBudget(ctx)
 	defer release()
 	defer e.env.noteInterrupt(ctx)()

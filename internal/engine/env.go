@@ -28,7 +28,7 @@ type env struct {
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
-	turn     int // of its instances
+	turn     int // above 0 for instances that run once more: the names of their files and processes differ
 	// interrupted is when the run was interrupted or its budget ended; nil if it was not.
 	interrupted atomic.Pointer[time.Time]
 	// large is shared by the instances that generate much.
@@ -45,7 +45,6 @@ func newEnv(o Options) *env {
 		files:    filesDir,
 		plainest: o.Target.Way(),
 		log:      o.Log,
-		turn:     o.Turn,
 		large:    semaphore.NewWeighted(mostGenerated),
 	}
 	if o.Profile != nil {

@@ -3,11 +3,24 @@ package engine
 import (
 	"context"
 	"time"
+
+	"assay/internal/crash"
 )
 
 // lagEvery is the interval of the sampler. Waking a hundred times a second costs less
 // than a thousandth of a core.
 const lagEvery = 10 * time.Millisecond
+
+// sampled starts the sampler, and returns what ends it.
+func (e *Engine) sampled() (end func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	var sampler crash.Group
+	sampler.Go(e.sampleLag(ctx))
+	return func() {
+		stop()
+		sampler.Wait()
+	}
+}
 
 // sampleLag measures how late this program's own timers are: it sleeps until an instant
 // again and again, and records its lateness for every running instance. A driver that

@@ -18,9 +18,10 @@ const mostIdle = 3
 // runShared runs slots on the worker pool. What would use a way that is open is put off. At the end the shortest slot of each
 // such way tries it, and the rest runs if that ends well.
 func (e *Engine) runShared(ctx context.Context, slots []*slot) {
+	run := func(s *slot) { e.runOne(ctx, s) }
 	var trials, rest []*slot
 	tried := map[way]bool{}
-	off := e.pool(ctx, slots, func(s *slot) bool { return e.env.breaker.open(s.ways) != nil })
+	off := e.pool(slots, func(s *slot) bool { return e.env.breaker.open(s.ways) != nil }, run)
 	slices.SortStableFunc(off, func(a, b *slot) int {
 		cal := e.o.Run.Calibration
 		return cmp.Or(byFirst(a.instance, b.instance), cmp.Compare(estimate(a.instance.Scenario, cal), estimate(b.instance.Scenario, cal)))
@@ -37,12 +38,12 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 			rest = append(rest, s)
 		}
 	}
-	e.pool(ctx, trials, nil)
-	e.pool(ctx, rest, nil)
+	e.pool(trials, nil, run)
+	e.pool(rest, nil, run)
 }
 
 // pool runs slots on the workers, in their order, and returns those that it has put off.
-func (e *Engine) pool(ctx context.Context, slots []*slot, putsOff func(*slot) bool) []*slot {
+func (e *Engine) pool(slots []*slot, putsOff func(*slot) bool, run func(*slot)) []*slot {
 	jobs := e.o.Run.Jobs
 	if jobs <= 0 {
 		jobs = defaultJobs
@@ -62,7 +63,7 @@ func (e *Engine) pool(ctx context.Context, slots []*slot, putsOff func(*slot) bo
 					workers.Go(work)
 				}
 			})
-			e.runOne(ctx, s)
+			run(s)
 			if replaced.Load() {
 				q.back()
 				return

@@ -19,6 +19,7 @@ func (j *Judge) result(b *bundle.Bundle) string {
 		return "there is no result"
 	}
 	full := outcome.Report(b.Run, j.Rules, b.Observations, b.Verdicts)
+	full.Attach(b.Reproducers)
 	want, got := bare(full), bare(b.Report)
 	if b.Report.Causes == nil { // stored before reports had causes
 		want.Causes, got.Causes, want.Scope = nil, nil, got.Scope

@@ -27,8 +27,7 @@ type Options struct {
 	// verification.
 	CACert   string
 	Insecure bool
-	// Again runs instances against the target again, with the seed of the run, and
-	// returns their observations in order.
+	// Again runs instances against the target again, with the seed of the run. It returns their observations in order, nil for those that could not run.
 	Again func(context.Context, []scenarios.Instance) []*bundle.Observation
 	// Reference returns a correct gateway. A text reproduces a failure only if it does not
 	// show it there, and a smaller input counts only if the rule holds there. It is called

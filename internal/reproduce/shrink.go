@@ -57,7 +57,7 @@ func (m *maker) smaller(ctx context.Context, reference *Reference, f Failure, ov
 	form.Instance.Scenario = s
 	observed := m.o.Again(ctx, []scenarios.Instance{form.Instance})[0]
 	v := verdictOf(m.o.Judge, m.o.Run, form, observed)
-	if observed.Interrupted || another(f.sighting(), sighting{v, observed}, false) != "" {
+	if observed == nil || observed.Interrupted || another(f.sighting(), sighting{v, observed}, false) != "" {
 		return f, false
 	}
 	right := reference.Again(ctx, []scenarios.Instance{form.Instance})[0]
