@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/target"
 )
 
 // parsed parses a script of an id, a title, a rule and these lines.
@@ -60,11 +61,11 @@ func TestAnInstanceNeedsWhatItsAxesAskFor(t *testing.T) {
 
 func TestEveryFeatureOfAnAxisIsKnown(t *testing.T) {
 	for value, id := range axisFeatures {
-		if !slices.Contains(Features(), id) {
+		if !slices.Contains(target.Features(), id) {
 			t.Errorf("%s asks for %s, which is not a feature", value, id)
 		}
 	}
-	if !slices.IsSorted(Features()) {
+	if !slices.IsSorted(target.Features()) {
 		t.Error("the features are not sorted")
 	}
 }

@@ -57,8 +57,7 @@ type Profile struct {
 	Certification *Certification `yaml:"certification"`
 	// Text is the source, so that a stored run can be judged by the same profile.
 	Text []byte `yaml:"-"`
-	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health", stdio "/attach",
-	// files "/files", execute "/execute", control "".
+	// Paths are the paths of surfaces that are not the default ones.
 	Paths map[string]string `yaml:"paths"`
 }
 

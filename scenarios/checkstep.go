@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/internal/surface"
 )
 
 // checkStep checks one step: its references, and fields that exclude each other.
@@ -36,7 +38,7 @@ func (c *checker) checkStep(s *Step) {
 	case s.Race != nil:
 		c.checkRace(at+"/race", s.Race)
 	case s.Signal != nil:
-		if s.Signal.Name == "" && s.Signal.Via != viaCommands {
+		if s.Signal.Name == "" && s.Signal.Via != surface.Commands {
 			c.errorf(c.at(at+"/signal"), "add name: SIGKILL", "the signal has no name")
 		}
 	case s.Input != nil:
@@ -69,7 +71,7 @@ func (c *checker) checkSend(at string, s *Send) {
 	if s.Shape != "" && s.RPC == "" {
 		c.errorf(c.key(at+"/shape"), "", "a shape needs an rpc")
 	}
-	if s.Surface == "control" && s.In != "" {
+	if s.Surface == surface.Control && s.In != "" {
 		c.errorf(c.key(at+"/in"), "", "a request to the control plane is in no sandbox")
 	}
 	if s.ContentLength != nil && (s.Framing == "chunked" || s.Framing == "none") {
@@ -180,13 +182,13 @@ func (c *checker) checkStart(at string, s *Start) {
 		c.errorf(c.key(at+"/args"), "", "args go with cmd, not with sh")
 	}
 	switch {
-	case s.Via == viaCommands && (s.Cmd != "" || len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.PTY != nil):
+	case s.Via == surface.Commands && (s.Cmd != "" || len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.PTY != nil):
 		c.errorf(c.at(at), "", "over the commands surface a start has only sh and timeout-ms")
-	case s.Via == ViaStdio && (len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.TimeoutMS != nil):
+	case s.Via == surface.Stdio && (len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.TimeoutMS != nil):
 		c.errorf(c.at(at), "", "over stdio a start has neither envs, cwd, stdin, tag nor timeout-ms")
-	case s.Via != ViaStdio && len(s.Query) > 0:
+	case s.Via != surface.Stdio && len(s.Query) > 0:
 		c.errorf(c.key(at+"/query"), "add via: stdio", "only a start over stdio has a query")
-	case s.Via != ViaStdio && (s.Method != "" || s.HTTP != ""):
+	case s.Via != surface.Stdio && (s.Method != "" || s.HTTP != ""):
 		c.errorf(c.at(at), "add via: stdio", "only a start over stdio has method or http")
 	}
 	for name, value := range s.Query {

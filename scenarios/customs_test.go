@@ -20,7 +20,7 @@ func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
 	for _, s := range load(t).Scenarios {
 		s.EachStep(func(step *Step) {
 			p := step.Start
-			if p == nil || p.PTY != nil || p.Via == viaCommands || p.Via == ViaStdio || !readsInput.MatchString(p.Sh) {
+			if p == nil || p.PTY != nil || p.Via == "commands" || p.Via == "stdio" || !readsInput.MatchString(p.Sh) {
 				return
 			}
 			seen++

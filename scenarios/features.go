@@ -1,26 +1,16 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 
 	"go.yaml.in/yaml/v4"
 
 	"assay/internal/envd/call"
+	"assay/internal/surface"
+	"assay/internal/target"
 	"assay/internal/transport"
 )
-
-// features are the optional features that scripts can need and profiles can require, sorted.
-var features = []string{
-	"auth.token", "codec.json", "codec.proto", "compress.gzip", "control-plane", "control-plane.key", "execute", "files", "files.signed",
-	"filesystem", "filesystem.watch", "health", "http.1", "http.h2-tls", "http.h2c", "metrics.process", "metrics.prometheus", "ndjson.commands",
-	"process.close-stdin", "process.connect", "process.input", "process.keepalive", "process.list", "process.pty",
-	"process.signal", "process.start", "process.stream-input", "process.tag", "process.update", "process.user",
-	"protocol.connect", "protocol.grpc", "protocol.grpc-web", "rpc.get", "rpc.probe",
-	"stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared", "stdio.ws",
-}
-
-// Features lists every feature that a script can need, sorted.
-func Features() []string { return slices.Clone(features) }
 
 // axisFeatures maps the values of the axes to the features that they need. Identity needs none.
 var axisFeatures = map[string]string{
@@ -79,25 +69,27 @@ func (i Instance) Features() []string {
 // that any server can be sent.
 func (s *Step) Feature() string {
 	_, socket := s.Socket()
-	call, called := s.Call()
+	_, called := s.Call()
+	id := ""
 	switch {
-	case socket != nil, s.Start != nil && s.Start.Via == ViaStdio:
-		return "stdio.ws"
-	case s.Start != nil && s.Start.Via == viaCommands, s.Send != nil && s.Send.Surface == viaCommands:
-		return "ndjson.commands"
-	case s.Scrape != nil, s.Send != nil && s.Send.Surface == "metrics":
-		return "metrics.prometheus"
-	case s.Send != nil && s.Send.Surface == "health":
-		return "health"
-	case called && call.Kind != "send":
-		return "process.start"
+	case socket != nil:
+		id = surface.Stdio
+	case s.Scrape != nil:
+		id = surface.Metrics
+	case s.Send != nil && s.Send.Surface != surface.Process: // below the path of processes is any service
+		id = s.Send.Surface
+	case s.Send != nil:
+	case s.Start != nil:
+		id = cmp.Or(s.Start.Via, surface.Process)
+	case called:
+		id = surface.Process
 	}
-	return ""
+	return surface.Of(id).Feature
 }
 
 // checkFeature reports an unknown feature, at the node that names it.
 func checkFeature(d *document, n *yaml.Node, id string) {
-	if !slices.Contains(features, id) {
+	if features := target.Features(); !slices.Contains(features, id) {
 		d.checkf(CheckUnknownFeature, n, didYouMean(id, features), "there is no feature %q", id)
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -195,21 +196,10 @@ func checkSymptom(d *document, n *yaml.Node, s bundle.Symptom) {
 	}
 }
 
-// setDefaults sets the defaults of absent fields.
+// setDefaults sets the names of the metrics that the profile does not name.
 func (p *Profile) setDefaults() {
-	p.Paths = withDefaults(p.Paths, map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach", "files": "/files", "execute": "/execute", "contexts": "/contexts", "control": ""})
-	p.Metrics = withDefaults(p.Metrics, map[string]string{
-		"started": "coppice_commands_started_total", "finished": "coppice_commands_finished_total", "active": "coppice_commands_active"})
-}
-
-func withDefaults(m, defaults map[string]string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	for k, v := range defaults {
-		if _, set := m[k]; !set {
-			m[k] = v
-		}
-	}
-	return m
+	metrics := map[string]string{
+		"started": "coppice_commands_started_total", "finished": "coppice_commands_finished_total", "active": "coppice_commands_active"}
+	maps.Copy(metrics, p.Metrics)
+	p.Metrics = metrics
 }

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"assay/internal/surface"
 )
 
 // definition finds the object form of a part of a schema.
@@ -48,6 +50,19 @@ func tags(t reflect.Type) []string {
 	}
 	sort.Strings(names)
 	return slices.Compact(names)
+}
+
+func TestSchemasListTheSurfaces(t *testing.T) {
+	paths := definition(t, "profile", "")["properties"].(map[string]any)["paths"].(map[string]any)["properties"].(map[string]any)
+	sends := definition(t, "scenario", "send")["properties"].(map[string]any)["surface"].(map[string]any)["enum"].([]any)
+	for _, id := range surface.IDs() {
+		if paths[id] == nil {
+			t.Errorf("no profile can name the path of %s", id)
+		}
+		if id != surface.Stdio && !slices.Contains(sends, any(id)) { // a start opens a WebSocket
+			t.Errorf("no script can send to %s", id)
+		}
+	}
 }
 
 // The schema and the types must have the same fields, or a field would be checked and
@@ -185,7 +200,7 @@ func TestProfiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Paths["commands"] != "/run" || p.Paths["metrics"] != "/metrics" || p.Metrics["active"] != "coppice_commands_active" || len(p.Shell) != 3 {
+	if p.Paths["commands"] != "/run" || p.Metrics["active"] != "coppice_commands_active" || len(p.Shell) != 3 {
 		t.Errorf("got %+v", p)
 	}
 	for text, want := range map[string]string{

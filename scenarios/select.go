@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/target"
 )
 
 // Instance is one scenario on one set of axes: the unit of selection, runs and verdicts.
@@ -228,7 +229,7 @@ func (c *Catalogue) noMatch(t term) error {
 	case "level":
 		known = []string{"must", "should", "may"}
 	case "feature":
-		known = Features()
+		known = target.Features()
 	case "axis":
 		known = []string{"connect", "grpc", "grpc-web", "json", "proto", "1.1", "h2c", "h2-tls", "identity", "gzip"}
 	case "area":

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"assay/internal/surface"
 )
 
 // Call describes the request that a step makes, whatever the kind of step.
@@ -24,21 +26,15 @@ type Call struct {
 	OwnProtocol bool
 }
 
-// The surfaces of steps beside process.
-const (
-	viaCommands = "commands" // the NDJSON alias
-	ViaStdio    = "stdio"    // a WebSocket
-)
-
 // Call returns the request that the step makes; ok is false for a step that makes none.
 func (s *Step) Call() (c Call, ok bool) {
 	if _, t := s.Socket(); t != nil {
 		return Call{}, false
 	}
-	rpc := func(via string) bool { return via == "" || via == "process" }
+	rpc := func(via string) bool { return via == "" || via == surface.Process }
 	switch {
 	case s.Send != nil:
-		starts := strings.HasSuffix(s.Send.RPC, "/Start") || s.Send.Surface == viaCommands
+		starts := strings.HasSuffix(s.Send.RPC, "/Start") || s.Send.Surface == surface.Commands
 		return Call{Kind: "send", As: s.Send.As, Starts: starts, RPC: s.Send.RPC != "", OwnProtocol: s.Send.Protocol != ""}, true
 	case s.Start != nil:
 		return Call{Kind: "start", As: s.Start.As, Starts: true, RPC: rpc(s.Start.Via)}, true
@@ -106,7 +102,7 @@ func (s *Step) Socket() (kind string, t *Target) {
 	case s.Update != nil:
 		kind, t = "update", &s.Update.Target
 	}
-	if t == nil || t.Via != ViaStdio {
+	if t == nil || t.Via != surface.Stdio {
 		return "", nil
 	}
 	return kind, t

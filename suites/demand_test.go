@@ -51,7 +51,7 @@ func TestAGatewayIsDemandedOnlyForWhatOneHas(t *testing.T) {
 				t.Errorf("demand %d with the features %q, want %d with %q", got, want, tt.want, tt.probed)
 			}
 			for _, id := range want {
-				if !slices.Contains(scenarios.Features(), id) {
+				if !slices.Contains(target.Features(), id) {
 					t.Errorf("%q is no feature", id)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/attach"
+	"assay/internal/surface"
 	"assay/internal/target"
 	"assay/reports"
 	"assay/scenarios"
@@ -188,7 +189,7 @@ func httpVersions(c *cobra.Command) []string {
 
 func completeSurface(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var specs []string
-	for _, s := range split(surfaces) {
+	for _, s := range surface.IDs() {
 		specs = append(specs, s+"=/")
 	}
 	return beginning(specs, prefix), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

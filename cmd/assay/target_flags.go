@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/safefile"
+	"assay/internal/surface"
 	"assay/internal/target"
 )
 
@@ -51,7 +52,7 @@ func (f *targetFlags) registerAccess(c *cobra.Command) {
 	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
 	fs.StringArrayVar(&f.headers, "header", nil, "extra request header that is no secret, as `'NAME: VALUE'` (repeatable); secrets: --header-file")
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
-	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: "+surfaces+" (repeatable)")
+	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: "+strings.Join(surface.IDs(), ", ")+" (repeatable)")
 	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust")
 	fs.BoolVar(&f.insecure, "insecure", false, "do not verify the gateway's certificate")
 	fs.Float64Var(&f.timeScale, "time-scale", 1, "multiply every deadline by this factor")
@@ -78,14 +79,14 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		o.CACert = pem
 	}
 	for _, e := range f.endpoints {
-		surface, path, ok := strings.Cut(e, "=")
-		if !ok || !strings.HasPrefix(path, "/") || !isSurface(surface) {
-			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH; the surfaces are "+surfaces, e)
+		id, path, ok := strings.Cut(e, "=")
+		if !ok || !strings.HasPrefix(path, "/") || !slices.Contains(surface.IDs(), id) {
+			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH; the surfaces are %s", e, strings.Join(surface.IDs(), ", "))
 		}
 		if o.Paths == nil {
 			o.Paths = map[string]string{}
 		}
-		o.Paths[surface] = path
+		o.Paths[id] = path
 	}
 	for _, text := range f.headers {
 		h, err := target.ParseOpenHeader(text)
@@ -158,11 +159,6 @@ func (f *targetFlags) words() []string {
 	}
 	return words
 }
-
-// surfaces are the surfaces of a target.
-const surfaces = "process, commands, metrics, health, stdio, files, execute, control"
-
-func isSurface(s string) bool { return slices.Contains(strings.Split(surfaces, ", "), s) }
 
 // readHeaders reads a file of headers.
 func readHeaders(path string) ([]bundle.Header, error) {

@@ -80,7 +80,7 @@ func TestHTTP2IsOverTLSWhereTheTargetIs(t *testing.T) {
 func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
 	none := map[string]bundle.Feature{}
 	absent := map[string]bundle.Feature{}
-	for _, id := range scenarios.Features() {
+	for _, id := range target.Features() {
 		absent[id] = bundle.Feature{State: bundle.FeatureAbsent}
 	}
 	all := bundle.Axes{Protocol: call.GRPCWeb, Codec: call.Proto, HTTP: transport.H2TLS, Compression: call.Gzip}

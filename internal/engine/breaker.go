@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/scenarios"
 )
 
@@ -211,7 +212,7 @@ func kindsOf(s *scenarios.Scenario) []string {
 		case st.Await != nil && (st.Await.Output != "" || st.Await.Message != nil):
 			add(kindEvents + cmp.Or(services[st.Await.On], processService))
 		case !calls:
-		case st.Start != nil && st.Start.Via == scenarios.ViaStdio:
+		case st.Start != nil && st.Start.Via == surface.Stdio:
 			add(kindSocket)
 		case !c.RPC:
 			add(kindPlain)

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 )
 
@@ -36,7 +37,7 @@ func mayStart(x *bundle.Exchange) bool {
 	case x.RPC == call.ProcessStart:
 		return true
 	}
-	return x.Surface == surfaceCommands && x.Shape == bundle.ShapeNDJSON
+	return x.Surface == surface.Commands && x.Shape == bundle.ShapeNDJSON
 }
 
 // maxProcesses is the number of processes of one exchange that the clean-up takes for real: a
@@ -169,7 +170,7 @@ func (it *iteration) apart(name string) bool {
 func viaOf(pid uint32, exchanges []bundle.Exchange) string {
 	for i := range exchanges {
 		if pidOf(&exchanges[i]) == pid && exchanges[i].Shape == bundle.ShapeNDJSON {
-			return viaCommands
+			return surface.Commands
 		}
 	}
 	return ""
@@ -198,8 +199,8 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 
 func (in *instance) killRequest(pid uint32, via string) (request, error) {
 	noSignal := !in.has("process.signal") && in.has("ndjson.commands")
-	if via == viaCommands && in.has("ndjson.commands") || noSignal {
-		return in.surfaceRequest(in.form(), surfaceCommands, "POST", call.KillPath(int64(pid)), nil), nil
+	if via == surface.Commands && in.has("ndjson.commands") || noSignal {
+		return in.surfaceRequest(in.form(), surface.Commands, "POST", call.KillPath(int64(pid)), nil), nil
 	}
 	return in.rpcRequest(in.form(), call.Kill(call.ByPID(pid)), headerPlan{})
 }

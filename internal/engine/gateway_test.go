@@ -313,7 +313,7 @@ func newBench(t *testing.T, url string) *bench {
 		t.Fatal(err)
 	}
 	features := make(map[string]bundle.Feature)
-	for _, id := range scenarios.Features() {
+	for _, id := range target.Features() {
 		features[id] = bundle.Feature{State: bundle.FeaturePresent}
 	}
 	return &bench{t: t, options: Options{

@@ -3,10 +3,10 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -48,8 +48,8 @@ func (in *instance) rpcRequest(f call.Form, m call.Message, p headerPlan) (reque
 		p.length = new(int64(len(body)))
 	}
 	return assemble(transport.Call{
-		RPC: rpc, Protocol: f.Protocol, Surface: surfaceProcess, Shape: bundle.Shape(call.ShapeOf(rpc)), Codec: f.Codec,
-		Method: "POST", Path: in.target.Path(surfaceProcess, rpc),
+		RPC: rpc, Protocol: f.Protocol, Surface: surface.Process, Shape: bundle.Shape(call.ShapeOf(rpc)), Codec: f.Codec,
+		Method: "POST", Path: in.target.Path(surface.Process, rpc),
 		Headers: in.headers(p), Body: body,
 	}, f, body), nil
 }
@@ -65,7 +65,7 @@ func encode(f call.Form, m call.Message) ([]byte, error) {
 
 // surfaceRequest returns a request to a surface that is not an RPC. A nil body is
 // neither sent nor declared, except that a POST always declares its length.
-func (in *instance) surfaceRequest(f call.Form, surface, method, rest string, json []byte) request {
+func (in *instance) surfaceRequest(f call.Form, id, method, rest string, json []byte) request {
 	p := headerPlan{form: f}
 	if json != nil {
 		p.contentType = "application/json"
@@ -74,22 +74,10 @@ func (in *instance) surfaceRequest(f call.Form, surface, method, rest string, js
 		p.length = new(int64(len(json)))
 	}
 	return assemble(transport.Call{
-		Surface: surface, Shape: surfaceShape(surface, method, rest), Codec: call.JSON,
-		Method: method, Path: in.target.Path(surface, rest),
+		Surface: id, Shape: surface.Of(id).Shape(method, rest), Codec: call.JSON,
+		Method: method, Path: in.target.Path(id, rest),
 		Headers: in.headers(p), Body: json,
 	}, f, json)
-}
-
-// surfaceShape returns how to decode the answer of a surface: only a POST to the NDJSON
-// alias or the code interpreter itself returns lines.
-func surfaceShape(surface, method, rest string) bundle.Shape {
-	if surface == surfaceCommands && method == "POST" && strings.Trim(rest, "/") == "" {
-		return bundle.ShapeNDJSON
-	}
-	if surface == surfaceExecute && method == "POST" && strings.Trim(rest, "/") == "" {
-		return bundle.ShapeExecute
-	}
-	return bundle.ShapePlain
 }
 
 // assemble returns a request with the bytes of a call on the wire.

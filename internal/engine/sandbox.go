@@ -8,19 +8,18 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/surface"
 	"assay/internal/target"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
-
-const surfaceControl = "control"
 
 // aimed returns the iteration with the target of a step: the control plane, or a sandbox.
 func (it *iteration) aimed(ctx context.Context, st *scenarios.Step) (*iteration, error) {
 	var t *target.Target
 	var err error
 	switch name := st.In(); {
-	case st.Send != nil && st.Send.Surface == surfaceControl:
+	case st.Send != nil && st.Send.Surface == surface.Control:
 		t, err = it.in.target.ControlPlane()
 	case name != "":
 		t, err = it.sandbox(ctx, st, name)
@@ -70,7 +69,7 @@ func (it *iteration) hideSandboxes() {
 // controlExchanges lists the exchanges with the control plane.
 func (it *iteration) controlExchanges() []*handle {
 	return slices.DeleteFunc(it.all(), func(h *handle) bool {
-		return h.x == nil || h.x.Snapshot().Surface != surfaceControl
+		return h.x == nil || h.x.Snapshot().Surface != surface.Control
 	})
 }
 
@@ -144,5 +143,5 @@ func (it *iteration) deleteSandboxes(ctx context.Context, out *bundle.Iteration)
 
 // deleteAt deletes one thing of the control plane; a failure is recorded with its exchange.
 func (in *instance) deleteAt(ctx context.Context, rec *transport.Recorder, path string) {
-	in.direct(ctx, rec, bundle.OpCleanup, in.surfaceRequest(in.form(), surfaceControl, "DELETE", path, nil))
+	in.direct(ctx, rec, bundle.OpCleanup, in.surfaceRequest(in.form(), surface.Control, "DELETE", path, nil))
 }

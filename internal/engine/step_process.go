@@ -8,19 +8,9 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/scenarios"
 )
-
-// The surfaces of a target.
-const (
-	surfaceProcess  = "process"
-	surfaceCommands = "commands"
-	surfaceMetrics  = "metrics"
-	surfaceStdio    = "stdio"
-	surfaceExecute  = "execute"
-)
-
-const viaCommands = "commands"
 
 // requestStep returns the plan of a step that makes one request; ok is false for any other step.
 func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
@@ -61,12 +51,12 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	return callPlan{
 		op: bundle.OpStart, as: s.As, on: s.On, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
-		http1: s.Via == scenarios.ViaStdio,
+		http1: s.Via == surface.Stdio,
 		build: func(ctx context.Context, f call.Form) (request, error) {
 			switch s.Via {
-			case viaCommands:
+			case surface.Commands:
 				return it.commandRequest(f, s)
-			case scenarios.ViaStdio:
+			case surface.Stdio:
 				return it.stdioRequest(ctx, f, s)
 			}
 			return it.startRequest(ctx, f, s)
@@ -130,7 +120,7 @@ func (it *iteration) commandRequest(f call.Form, s *scenarios.Start) (request, e
 	if err != nil {
 		return request{}, err
 	}
-	return it.in.surfaceRequest(f, surfaceCommands, "POST", "", body), nil
+	return it.in.surfaceRequest(f, surface.Commands, "POST", "", body), nil
 }
 
 // targetPlan plans a call about a process; message makes its request message.
@@ -168,7 +158,7 @@ func (it *iteration) pidOfName(ctx context.Context, name string) (uint32, error)
 }
 
 func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
-	if s.Via != viaCommands {
+	if s.Via != surface.Commands {
 		return it.targetPlan("signal", s.As, s.Target, func(sel call.Selector) call.Message {
 			return call.SendSignal{Process: sel, Signal: call.Signal(s.Name)}
 		})
@@ -181,7 +171,7 @@ func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 		if sel.PID == nil {
 			return request{}, errors.New("a signal via commands names its process by `to` or `pid`")
 		}
-		return it.in.surfaceRequest(f, surfaceCommands, "POST", call.KillPath(*sel.PID), nil), nil
+		return it.in.surfaceRequest(f, surface.Commands, "POST", call.KillPath(*sel.PID), nil), nil
 	}}
 }
 
@@ -208,8 +198,8 @@ func (it *iteration) inputPlan(s *scenarios.Input) callPlan {
 
 func (it *iteration) listPlan(l *scenarios.List) callPlan {
 	return callPlan{op: bundle.OpList, as: l.As, build: func(_ context.Context, f call.Form) (request, error) {
-		if l.Via == viaCommands {
-			return it.in.surfaceRequest(f, surfaceCommands, "GET", "", nil), nil
+		if l.Via == surface.Commands {
+			return it.in.surfaceRequest(f, surface.Commands, "GET", "", nil), nil
 		}
 		return it.in.rpcRequest(f, call.List{}, headerPlan{})
 	}}

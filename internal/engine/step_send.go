@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -47,12 +48,12 @@ func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.
 		}
 	}
 	c := transport.Call{
-		RPC: s.RPC, Surface: s.Surface, Codec: call.JSON, Shape: surfaceShape(s.Surface, method, s.Path),
+		RPC: s.RPC, Surface: s.Surface, Codec: call.JSON, Shape: surface.Of(s.Surface).Shape(method, s.Path),
 		Method: method, Path: path, Body: body.entity,
 	}
 	plan.form = f
 	if s.RPC != "" {
-		c.Surface, c.Protocol, c.Codec, c.Shape = surfaceProcess, f.Protocol, f.Codec, bundle.Shape(f.ShapeOf(s.RPC))
+		c.Surface, c.Protocol, c.Codec, c.Shape = surface.Process, f.Protocol, f.Codec, bundle.Shape(f.ShapeOf(s.RPC))
 		plan.rpc = s.RPC
 		plan.timeout = s.Timeout
 		plan.contentType = f.ContentType(s.RPC)
@@ -77,7 +78,7 @@ func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.
 // base with the script's path below it.
 func (it *iteration) sendPath(ctx context.Context, s *scenarios.Send) (string, error) {
 	if s.RPC != "" {
-		return it.in.target.Path(surfaceProcess, s.RPC), nil
+		return it.in.target.Path(surface.Process, s.RPC), nil
 	}
 	rest, err := it.expand(ctx, s.Path)
 	if err != nil {
@@ -112,12 +113,8 @@ func (it *iteration) sendBody(ctx context.Context, f call.Form, s *scenarios.Sen
 		p.contentType = contentType
 		return rendered{entity: body, wire: body}, p, err
 	}
-	switch {
-	case len(s.Body) == 0:
-	case s.Surface == surfaceCommands:
-		p.contentType = "application/json"
-	case s.Surface == "files":
-		p.contentType = "application/octet-stream"
+	if len(s.Body) > 0 {
+		p.contentType = surface.Of(s.Surface).Body
 	}
 	// Each envelope has a flag for compression, so a request of envelopes may declare
 	// an encoding without using it; a body without envelopes must not.

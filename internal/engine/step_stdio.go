@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 	"assay/internal/wire"
 	"assay/scenarios"
@@ -50,7 +51,7 @@ func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios
 		plan.overrides[name] = value
 	}
 	req := assemble(transport.Call{
-		Surface: surfaceStdio, Shape: bundle.ShapeStdio, Codec: call.JSON, Method: cmp.Or(s.Method, "GET"),
+		Surface: surface.Stdio, Shape: bundle.ShapeStdio, Codec: call.JSON, Method: cmp.Or(s.Method, "GET"),
 		Path: it.in.target.AttachPath(query), Headers: it.in.headers(plan),
 	}, f, nil)
 	if s.HTTP != "" {

@@ -34,7 +34,7 @@ func TestAWebSocketMayEndWithoutACloseFrameWhereTheSetSaysSo(t *testing.T) {
 // session is the one that the script provoked.
 func TestAWaitThatTheGatewayCutsBreaksTheRuleThatItProves(t *testing.T) {
 	s := &scenarios.Scenario{ID: "area.one", Rules: []string{testRule}, Steps: []scenarios.Step{
-		{At: "steps[0]", Start: &scenarios.Start{As: "p", Via: scenarios.ViaStdio, Sh: "true"}},
+		{At: "steps[0]", Start: &scenarios.Start{As: "p", Via: "stdio", Sh: "true"}},
 		{At: "steps[1]", Await: &scenarios.Await{On: "p", Output: "never", Proves: testRule}},
 	}, Expect: []scenarios.Clause{subjects("p", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: new("never")}})}}
 	for name, tc := range map[string]struct {

@@ -2,9 +2,9 @@ package judge
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
+	"assay/internal/surface"
 	"assay/scenarios"
 )
 
@@ -136,7 +136,7 @@ func (p *preconditions) helper(at, name string) bool {
 // preparesFiles reports whether a send that no clause judges must succeed: it calls a surface
 // beside processes, on whose state later steps depend.
 func preparesFiles(s *scenarios.Send) bool {
-	return strings.HasPrefix(s.RPC, "filesystem.") || slices.Contains([]string{"files", "execute", "contexts", "control"}, s.Surface)
+	return strings.HasPrefix(s.RPC, "filesystem.") || surface.Of(s.Surface).Keeps
 }
 
 // reuses reports whether a step sends on the connection of an earlier exchange.

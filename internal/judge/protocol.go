@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func ofGRPC(x *bundle.Exchange) bool {
 }
 
 // isRPC reports whether an exchange calls a procedure.
-func isRPC(x *bundle.Exchange) bool { return x.RPC != "" || x.Surface == "process" }
+func isRPC(x *bundle.Exchange) bool { return x.RPC != "" || x.Surface == surface.Process }
 
 // http2 reports whether an exchange was made over HTTP/2.
 func http2(x *bundle.Exchange) bool {

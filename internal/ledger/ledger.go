@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 )
 
 // Ledger holds the driver's own counts: Started = OK + Error + Killed + Open.
@@ -85,7 +86,7 @@ func Uncertain(o *bundle.Observation) int {
 // IsStart reports whether an exchange starts a new process of the target itself, and not of a
 // sandbox, which has counters of its own.
 func IsStart(x *bundle.Exchange) bool {
-	return x.Sandbox == "" && (x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
+	return x.Sandbox == "" && (x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == surface.Commands && x.Shape == bundle.ShapeNDJSON &&
 		(x.Op == bundle.OpStart || x.Request.Method == "POST"))
 }
 

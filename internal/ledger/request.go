@@ -9,6 +9,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/surface"
 	"assay/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func signalOf(x *bundle.Exchange) (pid uint32, tag string, sig int, ok bool) {
 
 // killPath reads the pid of POST …/{pid}/kill.
 func killPath(x *bundle.Exchange) (uint32, bool) {
-	if x.Surface != "commands" || x.Request.Method != "POST" {
+	if x.Surface != surface.Commands || x.Request.Method != "POST" {
 		return 0, false
 	}
 	path, _, _ := strings.Cut(x.Request.Path, "?")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/surface"
 	"assay/scenarios"
 )
 
@@ -115,18 +116,18 @@ func (s *source) before() error {
 
 // startsProcess reports whether a call starts a process.
 func startsProcess(x *bundle.Exchange) bool {
-	return x.Op == bundle.OpStart || strings.HasSuffix(x.RPC, "/Start") || x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON
+	return x.Op == bundle.OpStart || strings.HasSuffix(x.RPC, "/Start") || x.Surface == surface.Commands && x.Shape == bundle.ShapeNDJSON
 }
 
 // looksAtProcesses reports whether the response to a call depends on the existing
 // processes.
 func looksAtProcesses(x *bundle.Exchange) bool {
-	if x.Surface == "metrics" {
+	if x.Surface == surface.Metrics {
 		return true
 	}
 	service, _, isProcess := strings.Cut(x.RPC, "/")
 	return isProcess && strings.HasSuffix(service, "process.Process") && !startsProcess(x) ||
-		x.Surface == "commands" && !startsProcess(x)
+		x.Surface == surface.Commands && !startsProcess(x)
 }
 
 // tagged reports whether the call starts a process under a tag.

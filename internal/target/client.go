@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 	"assay/internal/wire"
 )
@@ -85,10 +86,20 @@ func (c *client) rpcRequest(m call.Message, headers ...bundle.Header) (request, 
 	form, rpc := c.form(), m.Procedure()
 	own := []bundle.Header{header(form.ProtocolField()), {Name: "content-type", Value: form.ContentType(rpc)}}
 	return request{
-		method: "POST", surface: "process", path: rpc, rpc: rpc, shape: bundle.Shape(call.ShapeOf(rpc)),
+		method: "POST", surface: surface.Process, path: rpc, rpc: rpc, shape: bundle.Shape(call.ShapeOf(rpc)),
 		protocol: c.way.Protocol, codec: c.way.Codec, message: payload, body: form.Envelope(rpc, payload),
 		headers: append(own, headers...),
 	}, nil
+}
+
+// ask returns the request by which a probe asks for a surface.
+func ask(id string) request {
+	s := surface.Of(id)
+	r := request{method: s.Probe.Method, surface: id, path: s.Probe.Path, query: s.Probe.Query, shape: bundle.ShapePlain}
+	if s.Probe.Body != "" {
+		r.body, r.headers = []byte(s.Probe.Body), []bundle.Header{{Name: "content-type", Value: s.Body}}
+	}
+	return r
 }
 
 // header returns a field with its name in lower case, as all names of the client are.
@@ -119,7 +130,7 @@ func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *tr
 		Method: r.method, Path: c.target.Path(r.surface, r.path), Body: r.body,
 	}
 	switch {
-	case r.surface == surfaceStdio:
+	case r.surface == surface.Stdio:
 		described.Path = c.target.AttachPath(r.query)
 	case r.query != "":
 		described.Path += "?" + r.query

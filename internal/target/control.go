@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/surface"
 )
 
 // Control says where the control plane of a target is.
@@ -30,7 +31,6 @@ const (
 	apiKeyHeader       = "x-api-key"
 	daemonPort         = "49983"
 	interpreterPort    = "49999"
-	surfaceInterpreter = "execute"
 )
 
 // Place is the address of a sandbox, as the control plane answers it.
@@ -66,7 +66,7 @@ func (t *Target) Sandbox(p Place) (*Target, error) {
 	o.Unsent, o.Token = cmp.Or(o.Unsent, o.Token), p.AccessToken
 	o.TokenScheme = "" // the protocol of sandboxes says where their token is
 	port := daemonPort
-	if p.Surface == surfaceInterpreter {
+	if p.Surface == surface.Execute {
 		port = interpreterPort
 	}
 	base := o.URL

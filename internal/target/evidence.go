@@ -10,15 +10,10 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/surface"
 	"assay/internal/transport"
 	"assay/internal/wire"
 )
-
-// messages names what a surface sends, in the singular.
-var messages = map[string]string{
-	"commands": "stream of commands in NDJSON", "metrics": "Prometheus exposition", "health": "success", surfaceStdio: "WebSocket",
-	"files": "error of the files surface", "execute": "stream of a code execution", "control": "list of sandboxes",
-}
 
 // protocolNames maps the protocols to their names.
 var protocolNames = map[string]string{call.Connect: "Connect", call.GRPC: "gRPC", call.GRPCWeb: "gRPC-Web"}
@@ -96,7 +91,7 @@ func hasOwnType(s bundle.Exchange, body []byte) bool {
 		return isProtocolType(s)
 	case kind == "text/html", looksLikeHTML(body), kind == "" && len(body) == 0:
 		return false
-	case s.Surface == "metrics":
+	case s.Surface == surface.Metrics:
 		return slices.Contains([]string{"", "text/plain", "application/openmetrics-text"}, kind)
 	}
 	return true
@@ -104,7 +99,7 @@ func hasOwnType(s bundle.Exchange, body []byte) bool {
 
 // foreignWords says what came instead of the messages of a surface.
 func foreignWords(s bundle.Exchange) string {
-	what := messages[s.Surface]
+	what := surface.Of(s.Surface).Messages
 	if s.RPC != "" {
 		what = "response of " + protocolNames[s.Protocol]
 	}

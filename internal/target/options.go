@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/surface"
 	"assay/internal/transport"
 )
 
@@ -28,8 +29,7 @@ type Options struct {
 	CACert []byte
 	// Insecure disables verification of the certificate.
 	Insecure bool
-	// Paths maps surfaces (process, commands, metrics, health, stdio, files, execute, control) to their paths below the
-	// base; absent surfaces have their default.
+	// Paths maps the ids of surfaces to their paths below the base; absent surfaces have their default.
 	Paths map[string]string
 	// Shell holds the words in front of a command; default /bin/sh -c, or the shell that
 	// Calibrate finds if the target refuses that.
@@ -93,14 +93,6 @@ const (
 // IsSocketURL reports whether a URL is that of a WebSocket.
 func IsSocketURL(text string) bool {
 	return strings.HasPrefix(text, schemeWS+"://") || strings.HasPrefix(text, schemeWSS+"://")
-}
-
-// defaultPaths returns the surfaces with their default paths.
-func defaultPaths() map[string]string {
-	return map[string]string{
-		"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach",
-		"files": "/files", "execute": "/execute", "contexts": "/contexts", "control": "",
-	}
 }
 
 // errUserinfo refuses a URL with a user name or password, which no message quotes.
@@ -194,17 +186,20 @@ func dialAddr(u *url.URL) string {
 
 // resolvePaths overrides the default paths with the given ones.
 func resolvePaths(given map[string]string) (map[string]string, error) {
-	paths := defaultPaths()
-	for _, surface := range slices.Sorted(maps.Keys(given)) {
-		if _, ok := paths[surface]; !ok {
-			return nil, fmt.Errorf("no surface %q: the surfaces are %s", surface, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
+	paths := map[string]string{}
+	for _, id := range surface.IDs() {
+		paths[id] = surface.Of(id).Path
+	}
+	for _, id := range slices.Sorted(maps.Keys(given)) {
+		if _, ok := paths[id]; !ok {
+			return nil, fmt.Errorf("no surface %q: the surfaces are %s", id, strings.Join(surface.IDs(), ", "))
 		}
-		p := given[surface]
+		p := given[id]
 		_, err := url.PathUnescape(p)
 		if err != nil || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '?' || r == '#' }) {
-			return nil, fmt.Errorf("path %q of surface %s contains a query, a fragment, or a character that must be written as %%20 and so on", p, surface)
+			return nil, fmt.Errorf("path %q of surface %s contains a query, a fragment, or a character that must be written as %%20 and so on", p, id)
 		}
-		paths[surface] = cleanPath(p)
+		paths[id] = cleanPath(p)
 	}
 	return paths, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"assay/internal/bundle"
+	"assay/internal/surface"
 )
 
 // probeControl lists the sandboxes, with the key and without it.
@@ -34,7 +35,7 @@ func probeControl(ctx context.Context, c *client) (findings, error) {
 func (c *client) askControl(ctx context.Context, plane *Target) bundle.Feature {
 	at := *c
 	at.target = plane
-	r := request{method: "GET", surface: "control", path: "v2/sandboxes", query: "limit=1", shape: bundle.ShapePlain}
+	r := ask(surface.Control)
 	x := at.do(ctx, r)
 	var list []any
 	ok := succeeded(x.Snapshot()) && json.Unmarshal(x.BodyBytes(), &list) == nil

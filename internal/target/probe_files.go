@@ -7,9 +7,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"strings"
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 )
 
 // probeWatch watches a directory that every target has until the stream begins.
@@ -37,13 +39,9 @@ func probeWatch(ctx context.Context, c *client) (findings, error) {
 // everyDir are directories of every target: the root or, where it is not served, the home directory.
 var everyDir = [...]string{"/", "."}
 
-// notAFile is the path of the probes of files: the home directory, which every target has and none
-// downloads.
-const notAFile = "."
-
 // probeFiles requests a directory of the files surface, with the token, without it, and signed.
 func probeFiles(ctx context.Context, c *client) (findings, error) {
-	r := request{method: "GET", surface: "files", shape: bundle.ShapePlain, query: "path=" + url.QueryEscape(notAFile)}
+	r := ask(surface.Files)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	refuses := s.Outcome == bundle.OutcomeComplete && s.Response.Status/100 == 4 && s.Response.Status != 405 && !isAuth(s) && isFilesError(x.BodyBytes())
@@ -74,7 +72,7 @@ func (c *client) probeSigned(ctx context.Context, r request) bundle.Feature {
 	bare := *c
 	bare.bare = true
 	without := bare.do(ctx, r).Snapshot()
-	sum := sha256.Sum256([]byte(notAFile + ":read::" + c.target.options.Token))
+	sum := sha256.Sum256([]byte(strings.TrimPrefix(r.query, "path=") + ":read::" + c.target.options.Token))
 	r.query += "&signature=" + url.QueryEscape("v1_"+base64.RawStdEncoding.EncodeToString(sum[:]))
 	with := bare.do(ctx, r).Snapshot()
 	switch {
@@ -90,10 +88,7 @@ func (c *client) probeSigned(ctx context.Context, r request) bundle.Feature {
 
 // probeExecute runs empty code.
 func probeExecute(ctx context.Context, c *client) (findings, error) {
-	r := request{
-		method: "POST", surface: "execute", shape: bundle.ShapePlain, body: []byte(`{"code":""}`),
-		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
-	}
+	r := ask(surface.Execute)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	ok := succeeded(s) && bytes.Contains(x.BodyBytes(), []byte(`"end_of_execution"`))

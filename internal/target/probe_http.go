@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 )
 
 // ownLine is the output of the command of probeCommands.
@@ -23,7 +24,7 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 		return nil, err
 	}
 	r := request{
-		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: body,
+		method: "POST", surface: surface.Commands, shape: bundle.ShapeNDJSON, body: body,
 		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
 	}
 	x := c.do(ctx, r)
@@ -43,7 +44,7 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 // probeMetrics reads the exposition and checks whether it has metrics of the gateway's own
 // process.
 func probeMetrics(ctx context.Context, c *client) (findings, error) {
-	r := request{method: "GET", surface: "metrics", shape: bundle.ShapePlain}
+	r := ask(surface.Metrics)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	body := x.BodyBytes()
@@ -100,7 +101,7 @@ func isExposition(body []byte) bool {
 // probeHealth requests the health of the gateway. Its protocol has no message: any success is one, also that of
 // a server that responds so to every path.
 func probeHealth(ctx context.Context, c *client) (findings, error) {
-	r := request{method: "GET", surface: "health", shape: bundle.ShapePlain}
+	r := ask(surface.Health)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	c.seen.health(s)

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 )
 
@@ -126,7 +127,7 @@ func unspoken(s bundle.Exchange) bool {
 // probeGet calls the side-effect-free method of the probe service with GET.
 func probeGet(ctx context.Context, c *client) (findings, error) {
 	r := request{
-		method: "GET", surface: "process", path: call.ProbeSafe + "?connect=v1&encoding=json&message=%7B%7D",
+		method: "GET", surface: surface.Process, path: call.ProbeSafe + "?connect=v1&encoding=json&message=%7B%7D",
 		rpc: call.ProbeSafe, protocol: call.Connect, codec: call.JSON, shape: bundle.ShapeUnary,
 	}
 	x := c.do(ctx, r)

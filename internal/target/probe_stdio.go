@@ -12,6 +12,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/crash"
 	"assay/internal/envd/call"
+	"assay/internal/surface"
 	"assay/internal/transport"
 	"assay/internal/wire"
 )
@@ -41,7 +42,7 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	r := request{
-		method: "GET", surface: surfaceStdio, query: query, shape: bundle.ShapeStdio, codec: call.JSON,
+		method: "GET", surface: surface.Stdio, query: query, shape: bundle.ShapeStdio, codec: call.JSON,
 	}
 	for _, field := range call.UpgradeFields(wire.WSKey(random)) {
 		r.headers = append(r.headers, bundle.Header{Name: field[0], Value: field[1]})

@@ -15,6 +15,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/secret"
+	"assay/internal/surface"
 	"assay/internal/transport"
 )
 
@@ -98,7 +99,7 @@ func New(o Options) (*Target, error) {
 // splitSocketURL makes the last segment of the URL's path the path of the stdio surface.
 func (t *Target) splitSocketURL() {
 	if at := strings.LastIndexByte(t.base, '/'); at >= 0 {
-		t.base, t.paths[surfaceStdio] = t.base[:at], t.base[at:]
+		t.base, t.paths[surface.Stdio] = t.base[:at], t.base[at:]
 	}
 	t.query = t.url.RawQuery
 	base := *t.url
@@ -106,12 +107,10 @@ func (t *Target) splitSocketURL() {
 	t.url = &base
 }
 
-const surfaceStdio = "stdio"
-
 // AttachPath returns the request target of a handshake on the stdio surface: its path, and the
 // query of the URL followed by the given one.
 func (t *Target) AttachPath(query string) string {
-	p := t.Path(surfaceStdio, "")
+	p := t.Path(surface.Stdio, "")
 	for _, part := range []string{t.query, query} {
 		switch {
 		case part == "":
@@ -126,7 +125,7 @@ func (t *Target) AttachPath(query string) string {
 
 // socketURL returns the URL of the stdio surface.
 func (t *Target) socketURL() string {
-	return strings.Replace(t.url.Scheme, schemeHTTP, schemeWS, 1) + "://" + t.url.Host + t.Path(surfaceStdio, "")
+	return strings.Replace(t.url.Scheme, schemeHTTP, schemeWS, 1) + "://" + t.url.Host + t.Path(surface.Stdio, "")
 }
 
 // Bearer returns the Authorization of the stdio surface, which carries the access token there; ""
