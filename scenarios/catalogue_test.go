@@ -32,14 +32,6 @@ func TestTheListsOfTheCatalogueBelongToTheCaller(t *testing.T) {
 	}
 }
 
-func TestEveryScriptKeepsTheCustomsOfTheCatalogue(t *testing.T) {
-	for _, s := range load(t).Scenarios {
-		for _, err := range Lint(s.File, s.Text) {
-			t.Error(err)
-		}
-	}
-}
-
 func TestEveryRuleIsProvenByAScriptOrJudgedOnEverything(t *testing.T) {
 	c := load(t)
 	for _, r := range c.Rules {

@@ -342,7 +342,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("scenario %v, error %v", s, err)
 		}
 		placed(t, "fuzz.yaml", text, err)
-		Lint("fuzz.yaml", text)
+		lintOne("fuzz.yaml", text)
 	})
 }
 

@@ -127,22 +127,3 @@ func checkGlob(d *document, n *yaml.Node, pattern string) {
 		d.errorf(n, "", "%q is not a glob: a bracket is not closed", pattern)
 	}
 }
-
-// LintKnown checks a list of known failures, as Lint checks a script.
-func LintKnown(file string, text []byte) []error {
-	_, err := ParseKnown(file, text)
-	var errs []error
-	for _, e := range scriptErrors(file, err) {
-		errs = append(errs, e)
-	}
-	return errs
-}
-
-// IsKnownList reports whether a text has the form of a list of known failures: a
-// YAML list whose first entry has a pattern or an expiry date.
-func IsKnownList(text []byte) bool {
-	d, _ := parseDocument("", text)
-	_, pattern := d.nodes["/0/pattern"]
-	_, expires := d.nodes["/0/expires"]
-	return pattern || expires
-}

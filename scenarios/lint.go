@@ -219,7 +219,11 @@ func (l *linter) script(f *lintFile) {
 		return
 	}
 	checkRules(s, d, f.home.catalogue)
-	lintIn(s, d, l.inArea(f))
+	alone := *s
+	if !l.inArea(f) {
+		alone.Area = ""
+	}
+	lintStyle(&alone, d)
 	if first, twice := f.home.byID[s.ID]; twice {
 		d.checkf(CheckDuplicateID, d.at("/id"), "", "%s already has the id %q", first, s.ID)
 	} else {

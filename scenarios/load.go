@@ -63,7 +63,6 @@ type source struct {
 	fsys fs.FS
 	root *os.Root // a user's folder, the same as fsys; scripts may be directly in it
 	dir  string   // in front of the names of files in errors
-	lint bool     // also check the conventions
 	trust
 }
 
@@ -113,16 +112,6 @@ func (s source) read(name string) ([]byte, error) {
 	return safefile.ReadIn(s.root, name, maxFile)
 }
 
-// LoadFS reads AREA/*.yaml of fsys, and rules.yaml if there is one. Its rules are added to
-// the built-in rules, and replace those with the same id. Errors are *ScriptError, joined.
-func LoadFS(fsys fs.FS) (*Catalogue, error) {
-	rules, err := builtinRules()
-	if err != nil {
-		return nil, err
-	}
-	return loadCatalogue(source{fsys: fsys}, rules)
-}
-
 // builtinRules are the embedded rules.
 func builtinRules() ([]*Rule, error) {
 	all, err := builtin()
@@ -134,7 +123,7 @@ func builtinRules() ([]*Rule, error) {
 
 func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 	c := &Catalogue{Rules: base}
-	own, errs, err := c.readRules(from)
+	errs, err := c.readRules(from)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +138,6 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 		}
 		errs = append(errs, mistakes...)
 	}
-	if from.lint && own != nil && len(errs) == 0 {
-		errs = c.unproven(own)
-	}
 	if len(errs) > 0 {
 		return nil, joinErrors(errs)
 	}
@@ -159,15 +145,14 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 	return c, nil
 }
 
-// readRules adds the rules.yaml of a folder, if there is one, and returns its document and the
-// errors in it.
-func (c *Catalogue) readRules(from source) (*document, []*ScriptError, error) {
+// readRules adds the rules.yaml of a folder, if there is one, and returns the errors in it.
+func (c *Catalogue) readRules(from source) ([]*ScriptError, error) {
 	text, err := from.read("rules.yaml")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the rules: %w", err)
+		return nil, fmt.Errorf("read the rules: %w", err)
 	}
 	rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text, from.trust)
 	if from.root != nil {
@@ -179,7 +164,7 @@ func (c *Catalogue) readRules(from source) (*document, []*ScriptError, error) {
 	}
 	c.checkStanding(rules, d)
 	c.addRules(rules)
-	return d, d.errs, nil
+	return d.errs, nil
 }
 
 // readScripts adds the scripts of a folder, and returns the errors in them.
@@ -203,9 +188,6 @@ func (c *Catalogue) readScripts(from source) ([]*ScriptError, error) {
 		s, d := parseScript(file, text, from.trust)
 		if s != nil {
 			checkRules(s, d, c)
-			if from.lint {
-				lintIn(s, d, path.Dir(file) != path.Clean(from.dir))
-			}
 			if first, twice := byID[s.ID]; twice {
 				d.checkf(CheckDuplicateID, d.at("/id"), "", "%s already has the id %q", first, s.ID)
 			}

@@ -38,9 +38,6 @@ var matchFields = func() []MatchField {
 	return all
 }()
 
-// MatchFields lists the fields of a Match.
-func MatchFields() []MatchField { return slices.Clone(matchFields) }
-
 // Asked yields the fields that are set. An empty list or mapping is not set.
 func (m *Match) Asked() iter.Seq[MatchField] {
 	return func(yield func(MatchField) bool) {

@@ -8,7 +8,7 @@ import (
 
 func TestEveryFieldOfAMatchSaysWhatItIsAbout(t *testing.T) {
 	known := []About{AboutOutcome, AboutHead, AboutProgress, AboutEnd, AboutFrames, AboutAny}
-	for _, f := range MatchFields() {
+	for _, f := range matchFields {
 		if f.Name == "" || !slices.Contains(known, f.About) {
 			t.Errorf("field %q is about %q, which is not one of %q", f.Name, f.About, known)
 		}

@@ -15,13 +15,7 @@ import (
 // instead of the embedded ones; its rules.yaml beside the built-in rules; its profiles/NAME.yaml.
 // The ids of its rules and profiles must differ from the built-in ones. Errors name their files
 // with dir in front. A folder that is unreadable or has no script is an error.
-func LoadDir(dir string) (*Catalogue, error) { return loadDir(dir, false) }
-
-// LintDir is LoadDir that also reports breaches of the conventions of the catalogue, as Lint does,
-// and rules of the folder that nothing proves.
-func LintDir(dir string) (*Catalogue, error) { return loadDir(dir, true) }
-
-func loadDir(dir string, lint bool) (*Catalogue, error) {
+func LoadDir(dir string) (*Catalogue, error) {
 	root, err := safefile.Folder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the scenarios: %w", err)
@@ -31,21 +25,11 @@ func loadDir(dir string, lint bool) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := loadCatalogue(source{fsys: root.FS(), root: root, dir: dir, lint: lint}, rules)
+	c, err := loadCatalogue(source{fsys: root.FS(), root: root, dir: dir}, rules)
 	if err == nil && len(c.Scenarios) == 0 {
 		return nil, fmt.Errorf("%s contains no script; scripts are AREA/NAME.yaml or NAME.yaml", dir)
 	}
 	return c, err
-}
-
-// lintIn is lintStyle for a script of a user's folder; one that is directly in it belongs to no area.
-func lintIn(s *Scenario, d *document, inArea bool) {
-	if !inArea {
-		alone := *s
-		alone.Area = ""
-		s = &alone
-	}
-	lintStyle(s, d)
 }
 
 // checkOwnRules reports rules of a user's folder with the id of a built-in rule: to change its

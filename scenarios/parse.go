@@ -85,23 +85,10 @@ func (s *Step) place(at string) {
 	}
 }
 
-// Lint reports the errors of Parse and, for a script that parses, breaches of the
-// conventions of the catalogue: the title fits one line, every clause has an expectation,
-// and the id matches area and file.
-func Lint(file string, text []byte) []error {
-	s, d := parseScript(file, text, checked)
-	if s != nil {
-		lintStyle(s, d)
-	}
-	var errs []error
-	for _, e := range scriptErrors(file, joinErrors(d.errs)) {
-		errs = append(errs, e)
-	}
-	return errs
-}
-
 const maxTitle = 100 // characters
 
+// lintStyle reports breaches of the conventions of the catalogue: the title fits one line, every clause has an
+// expectation, and the id matches area and file.
 func lintStyle(s *Scenario, d *document) {
 	if n := len([]rune(s.Title)); n > maxTitle {
 		d.errorf(d.at("/title"), "", "the title is %d characters long; at most %d fit on a line of a report", n, maxTitle)

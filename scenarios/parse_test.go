@@ -1,14 +1,12 @@
 package scenarios
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -198,14 +196,19 @@ func flow(n *yaml.Node) {
 	}
 }
 
+// lintOne checks a script alone, without its rules.
+func lintOne(file string, text []byte) []*ScriptError {
+	s, d := decodeScript(file, text, checked)
+	if s != nil {
+		lintStyle(s, d)
+	}
+	return scriptErrors(file, joinErrors(d.errs))
+}
+
 func TestLintAsksForTheCustomsOfTheCatalogue(t *testing.T) {
 	text := []byte("id: some.area.name\ntitle: " + strings.Repeat("long ", 21) + "end.\nrules: [r.one]\nsend: {rpc: x.Y/Z}\nexpect: {rule: r.one}\n")
 	var got []string
-	for _, err := range Lint("other-area/file.yaml", text) {
-		var e *ScriptError
-		if !errors.As(err, &e) {
-			t.Fatalf("%T", err)
-		}
+	for _, e := range lintOne("other-area/file.yaml", text) {
 		got = append(got, e.Message)
 	}
 	want := []string{
@@ -241,42 +244,11 @@ func TestLintAsksForTheReasonOfAPauseInFrontOfALook(t *testing.T) {
 			if look && !excused {
 				want = 1
 			}
-			found := Lint("area/file.yaml", []byte(script))
+			found := lintOne("area/file.yaml", []byte(script))
 			if len(found) != want || want == 1 && !strings.HasPrefix(found[0].Error(), "area/file.yaml:6:12: a pause in front of a look at state needs a reason") {
 				t.Errorf("%q %s: found %v", comment, next, found)
 			}
 		}
-	}
-}
-
-func TestLoadFSAddsRulesAndChecksThatTheyExist(t *testing.T) {
-	rules := "- {id: my.own.rule, level: must, source: envd, section: s, text: t}\n"
-	script := "id: my.script\ntitle: T\nrules: [RULE]\nsend: {rpc: x.Y/Z}\nexpect: {stream: ok}\n"
-	write := func(rule string) fstest.MapFS {
-		return fstest.MapFS{
-			"rules.yaml":     {Data: []byte(rules)},
-			"my/script.yaml": {Data: []byte(strings.ReplaceAll(script, "RULE", rule))},
-		}
-	}
-	for _, rule := range []string{"my.own.rule", "process.end.exit-code"} {
-		c, err := LoadFS(write(rule))
-		if err != nil || c.Scenario("my.script") == nil || c.Rule(rule) == nil {
-			t.Errorf("%s: %v", rule, err)
-		}
-	}
-	_, err := LoadFS(write("my.own.rul"))
-	if err == nil || !strings.Contains(err.Error(), `did you mean "my.own.rule"?`) {
-		t.Errorf("got %v, want a hint", err)
-	}
-	twice := write("my.own.rule")
-	twice["your/script.yaml"] = twice["my/script.yaml"]
-	if _, err := LoadFS(twice); err == nil || !strings.Contains(err.Error(), "my/script.yaml already has the id") {
-		t.Errorf("got %v, want the id to be refused", err)
-	}
-	unproven := fstest.MapFS{"my/script.yaml": {Data: []byte(strings.ReplaceAll(strings.ReplaceAll(script, "RULE", "process.end.exit-code, process.end.once"),
-		"expect: {", "expect: {rule: process.end.once, "))}}
-	if _, err := LoadFS(unproven); err == nil || !strings.Contains(err.Error(), `no clause proves the rule "process.end.exit-code"`) {
-		t.Errorf("got %v, want the unproven rule", err)
 	}
 }
 
