@@ -31,7 +31,7 @@ type Foundation struct {
 	// Rank orders foundations: a failure of one follows only from one of a lower rank.
 	Rank int `yaml:"rank"`
 	// Symptoms of the failures that follow, whatever their rule.
-	Symptoms []bundle.Symptom `yaml:"symptoms"`
+	Symptoms Many[bundle.Symptom] `yaml:"symptoms"`
 	// Rules are globs over the ids of rules that follow, whatever the symptom.
 	Rules []string `yaml:"rules"`
 }
@@ -76,9 +76,9 @@ type Certification struct {
 type Deviation struct {
 	Reason string `yaml:"reason"`
 	// Scenarios are globs over scenario ids; empty means any scenario.
-	Scenarios []string `yaml:"scenarios"`
+	Scenarios Many[string] `yaml:"scenarios"`
 	// Symptoms of the breach; empty means any symptom.
-	Symptoms []bundle.Symptom `yaml:"symptoms"`
+	Symptoms Many[bundle.Symptom] `yaml:"symptoms"`
 }
 
 // Allows reports whether the deviation covers a breach with that symptom in a scenario.
@@ -93,12 +93,8 @@ func (d Deviation) Allows(scenario string, symptom bundle.Symptom) bool {
 // UnmarshalYAML reads a deviation. A scalar is the reason of a deviation that covers every
 // breach of its rule, as in the profiles of older bundles.
 func (d *Deviation) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		d.Reason = n.Value
-		return nil
-	}
 	type plain Deviation
-	return listOf(n, "scenarios", "symptoms").Decode((*plain)(d))
+	return orScalar(n, (*plain)(d), func(text string) { d.Reason = text })
 }
 
 // LevelChange gives a rule another level, with a reason.

@@ -12,20 +12,28 @@ import (
 // The methods below read the shorthands of the language. They run after the schema has
 // accepted the file, so they can rely on the kinds of the nodes.
 
-// listOf returns n with each value of the named keys that is not a list replaced by a list of one.
-func listOf(n *yaml.Node, keys ...string) *yaml.Node {
-	out := *n
-	out.Content = slices.Clone(n.Content)
-	for i := 0; i+1 < len(out.Content); i += 2 {
-		if v := out.Content[i+1]; slices.Contains(keys, out.Content[i].Value) && v.Kind != yaml.SequenceNode {
-			out.Content[i+1] = inList(v)
-		}
+// Many is a list that may be written as a single value.
+type Many[T any] []T
+
+// UnmarshalYAML reads a list, or a single value as a list of one.
+func (m *Many[T]) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode {
+		n = inList(n)
 	}
-	return &out
+	return n.Decode((*[]T)(m))
 }
 
 func inList(n *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: n.Line, Column: n.Column, Content: []*yaml.Node{n}}
+}
+
+// orScalar reads a mapping, or passes on the text of a scalar.
+func orScalar(n *yaml.Node, mapping any, scalar func(text string)) error {
+	if n.Kind == yaml.ScalarNode {
+		scalar(n.Value)
+		return nil
+	}
+	return n.Decode(mapping)
 }
 
 // UnmarshalYAML reads a step and sets its line.
@@ -38,49 +46,16 @@ func (s *Step) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads axes; a scalar is a list of one.
-func (a *AxesSpec) UnmarshalYAML(n *yaml.Node) error {
-	type plain AxesSpec
-	return listOf(n, "protocol", "codec", "http", "compression").Decode((*plain)(a))
-}
-
-// UnmarshalYAML reads a send; its body may be a single segment, or a text.
-func (s *Send) UnmarshalYAML(n *yaml.Node) error {
-	type plain Send
-	return listOf(n, "body").Decode((*plain)(s))
-}
-
-// UnmarshalYAML reads a write; `of` may be a single segment, or a text.
-func (w *Write) UnmarshalYAML(n *yaml.Node) error {
-	type plain Write
-	return listOf(n, "of").Decode((*plain)(w))
-}
-
-// UnmarshalYAML reads a chunk; `of` may be a single segment, or a text.
-func (c *Chunk) UnmarshalYAML(n *yaml.Node) error {
-	type plain Chunk
-	return listOf(n, "of").Decode((*plain)(c))
-}
-
 // UnmarshalYAML reads a split; the scalar "every-byte" sets EveryByte.
 func (s *Split) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		s.EveryByte = n.Value == "every-byte"
-		return nil
-	}
 	type plain Split
-	return n.Decode((*plain)(s))
+	return orScalar(n, (*plain)(s), func(text string) { s.EveryByte = text == "every-byte" })
 }
 
 // UnmarshalYAML reads bytes; a scalar is a text.
 func (b *Bytes) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		text := n.Value
-		b.Text = &text
-		return nil
-	}
 	type plain Bytes
-	return n.Decode((*plain)(b))
+	return orScalar(n, (*plain)(b), func(text string) { b.Text = &text })
 }
 
 // UnmarshalYAML reads a segment; a scalar is a text.
@@ -102,42 +77,24 @@ func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads a frame; `of` may be a single segment, or a text.
-func (f *Frame) UnmarshalYAML(n *yaml.Node) error {
-	type plain Frame
-	return listOf(n, "of").Decode((*plain)(f))
-}
-
-// UnmarshalYAML reads a WebSocket frame; `of` may be a single segment, or a text.
-func (f *WSFrame) UnmarshalYAML(n *yaml.Node) error {
-	type plain WSFrame
-	return listOf(n, "of").Decode((*plain)(f))
-}
-
 // UnmarshalYAML reads a WebSocket match; a scalar is the type.
 func (m *WSMatch) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		m.Type = n.Value
-		return nil
-	}
 	type plain WSMatch
-	return n.Decode((*plain)(m))
+	return orScalar(n, (*plain)(m), func(text string) { m.Type = text })
 }
 
 // UnmarshalYAML reads a match. A scalar is "ok" or an error code; a set or list may be
 // a single value.
 func (m *Match) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		if n.Value == "ok" {
+	type plain Match
+	return orScalar(n, (*plain)(m), func(text string) {
+		if text == "ok" {
 			ok := true
 			m.OK = &ok
 		} else {
-			m.Error = &ErrorMatch{Code: []string{n.Value}}
+			m.Error = &ErrorMatch{Code: []string{text}}
 		}
-		return nil
-	}
-	type plain Match
-	return listOf(n, "outcome", "status", "never", "lists", "not-lists", "h2", "h2-never", "ws", "ws-never", "close").Decode((*plain)(m))
+	})
 }
 
 // UnmarshalYAML reads a named match.
@@ -155,35 +112,16 @@ func (m *NamedMatch) UnmarshalYAML(n *yaml.Node) error {
 // UnmarshalYAML reads an error; a scalar or a list is the set of its codes.
 func (m *ErrorMatch) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		if n.Kind != yaml.SequenceNode {
-			n = inList(n)
-		}
 		return n.Decode(&m.Code)
 	}
 	type plain ErrorMatch
-	return listOf(n, "code").Decode((*plain)(m))
-}
-
-// UnmarshalYAML reads a gRPC status; numbers and places may be single values.
-func (m *GRPCMatch) UnmarshalYAML(n *yaml.Node) error {
-	type plain GRPCMatch
-	return listOf(n, "status", "in").Decode((*plain)(m))
-}
-
-// UnmarshalYAML reads an end; codes and signals may be single values.
-func (m *EndMatch) UnmarshalYAML(n *yaml.Node) error {
-	type plain EndMatch
-	return listOf(n, "code", "signal").Decode((*plain)(m))
+	return n.Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads an event; a scalar is its kind.
 func (m *EventMatch) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		m.Event = n.Value
-		return nil
-	}
 	type plain EventMatch
-	return n.Decode((*plain)(m))
+	return orScalar(n, (*plain)(m), func(text string) { m.Event = text })
 }
 
 // UnmarshalYAML reads an output; a scalar is its exact text.
@@ -209,25 +147,20 @@ func (m *OutputMatch) UnmarshalYAML(n *yaml.Node) error {
 
 // UnmarshalYAML reads a match of messages; a number is Count, a list is All.
 func (m *MessagesMatch) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
+	switch n.Kind {
+	case yaml.ScalarNode:
 		return n.Decode(&m.Count)
-	}
-	if n.Kind == yaml.SequenceNode {
+	case yaml.SequenceNode:
 		return n.Decode(&m.All)
 	}
 	type plain MessagesMatch
-	return listOf(n, "some", "none").Decode((*plain)(m))
+	return n.Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads a body; a scalar is its exact text.
 func (m *BodyMatch) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		text := n.Value
-		m.Text = &text
-		return nil
-	}
 	type plain BodyMatch
-	return n.Decode((*plain)(m))
+	return orScalar(n, (*plain)(m), func(text string) { m.Text = &text })
 }
 
 // clauseFields are the keys of a clause that are not the names of exchanges.
@@ -242,7 +175,7 @@ func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
 		Parity   []string          `yaml:"parity"`
 		Sequence []string          `yaml:"sequence"`
 		Says     string            `yaml:"says"`
-		Never    eventList         `yaml:"never"`
+		Never    Many[EventMatch]  `yaml:"never"`
 	}
 	if err := n.Decode(&fixed); err != nil {
 		return err
@@ -320,32 +253,18 @@ func (o *orders) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-type eventList []EventMatch
-
-// UnmarshalYAML reads one event or a list of them.
-func (l *eventList) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.SequenceNode {
-		n = inList(n)
-	}
-	return n.Decode((*[]EventMatch)(l))
-}
-
-// desugar rewrites the shorthands of a script's top level: `send` is a single
-// step, and a mapping under `expect` a single clause.
+// desugar rewrites the shorthand of a script's top level: `send` is a single step.
 func desugar(root *yaml.Node) *yaml.Node {
 	out := *root
 	out.Content = slices.Clone(root.Content)
 	for i := 0; i+1 < len(out.Content); i += 2 {
 		key, value := out.Content[i], out.Content[i+1]
-		switch {
-		case key.Value == "send":
+		if key.Value == "send" {
 			step := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: key.Line, Column: key.Column, Content: []*yaml.Node{key, value}}
 			steps := *key
 			steps.Value = "steps"
 			out.Content[i], out.Content[i+1] = &steps, inList(step)
-		case key.Value == "expect" && value.Kind == yaml.MappingNode:
-			out.Content[i+1] = inList(value)
 		}
 	}
-	return listOf(&out, "rules", "needs")
+	return &out
 }

@@ -43,8 +43,8 @@ type Match struct {
 	OK *bool `yaml:"ok" about:"end"`
 	// Outcome is the legal set of transport outcomes; default {complete} when any other field is set,
 	// except where Error allows a cut.
-	Outcome []string `yaml:"outcome" about:"outcome"`
-	Status  []int    `yaml:"status" about:"head"` // legal set; a scalar is a set of one
+	Outcome Many[string] `yaml:"outcome" about:"outcome"`
+	Status  Many[int]    `yaml:"status" about:"head"` // legal set; a scalar is a set of one
 	// Headers: the exact value, "*" for present, null for absent.
 	Headers map[string]*string `yaml:"headers" about:"head"`
 	// HeaderMatches are regular expressions, each of which must match the header field in part.
@@ -58,15 +58,15 @@ type Match struct {
 	// have sent: a type, with -ACK after SETTINGS and PING, then words of the frame's
 	// content ("RST_STREAM CANCEL"). For an exchange, frames of its own stream and of stream 0 count;
 	// for a connection, frames of all streams.
-	H2      []string `yaml:"h2" about:"frames"`
-	H2Never []string `yaml:"h2-never" about:"frames"`
+	H2      Many[string] `yaml:"h2" about:"frames"`
+	H2Never Many[string] `yaml:"h2-never" about:"frames"`
 	// WS lists WebSocket frames that the peer must have sent, WSNever frames that it must not
 	// have sent.
-	WS      []WSMatch `yaml:"ws" about:"progress"`
-	WSNever []WSMatch `yaml:"ws-never" about:"progress"`
+	WS      Many[WSMatch] `yaml:"ws" about:"progress"`
+	WSNever Many[WSMatch] `yaml:"ws-never" about:"progress"`
 	// Close is the legal set of codes of the peer's WebSocket close frame: 1005 is a frame
 	// without a code, 1006 the end of the connection without a frame.
-	Close []int `yaml:"close" about:"end"`
+	Close Many[int] `yaml:"close" about:"end"`
 	// Metadata is trailing metadata, wherever the protocol puts it: a text is one of the values,
 	// "*" is any value, a list is all values in order, null is absence.
 	Metadata map[string]any `yaml:"metadata" about:"end"`
@@ -81,7 +81,7 @@ type Match struct {
 	// Events is a pattern over event kinds: "start (data|keepalive)* end". Keepalives are ignored unless the pattern names them.
 	Events string `yaml:"events" about:"end"`
 	// Never lists events that must not be in the response.
-	Never []EventMatch `yaml:"never" about:"progress"`
+	Never Many[EventMatch] `yaml:"never" about:"progress"`
 
 	Stdout *OutputMatch `yaml:"stdout" about:"progress"`
 	Stderr *OutputMatch `yaml:"stderr" about:"progress"`
@@ -90,8 +90,8 @@ type Match struct {
 
 	// Lists and NotLists are the processes (by script name) that the response of a list must and must not contain. That of
 	// a WebSocket is found by its last argument.
-	Lists    []string `yaml:"lists" about:"end"`
-	NotLists []string `yaml:"not-lists" about:"end"`
+	Lists    Many[string] `yaml:"lists" about:"end"`
+	NotLists Many[string] `yaml:"not-lists" about:"end"`
 
 	// Compressed: at least one frame (or the unary body) was compressed, or none was.
 	Compressed *bool `yaml:"compressed" about:"end"`
@@ -118,8 +118,8 @@ type NamedMatch struct {
 // ErrorMatch is an RPC error. A scalar or a list is the legal set of codes.
 type ErrorMatch struct {
 	// Code is the legal set; "*" for any of the 16.
-	Code    []string `yaml:"code"`
-	Message string   `yaml:"message"` // a part of the message
+	Code    Many[string] `yaml:"code"`
+	Message string       `yaml:"message"` // a part of the message
 	// Details are details that it must have, among others.
 	Details []DetailMatch `yaml:"details"`
 }
@@ -133,18 +133,18 @@ type DetailMatch struct {
 
 // GRPCMatch is a gRPC status.
 type GRPCMatch struct {
-	Status  []int    `yaml:"status"`  // legal set of numbers
-	In      []string `yaml:"in"`      // trailers, headers, frame
-	Message string   `yaml:"message"` // a part of it
+	Status  Many[int]    `yaml:"status"`  // legal set of numbers
+	In      Many[string] `yaml:"in"`      // trailers, headers, frame
+	Message string       `yaml:"message"` // a part of it
 }
 
 // EndMatch is an end event.
 type EndMatch struct {
-	Code   []int    `yaml:"code"`
-	Exited *bool    `yaml:"exited"`
-	Signal []string `yaml:"signal"` // legal set; implies a code that is not 0
-	Error  *bool    `yaml:"error"`  // error text present or absent
-	Status string   `yaml:"status"` // exactly
+	Code   Many[int]    `yaml:"code"`
+	Exited *bool        `yaml:"exited"`
+	Signal Many[string] `yaml:"signal"` // legal set; implies a code that is not 0
+	Error  *bool        `yaml:"error"`  // error text present or absent
+	Status string       `yaml:"status"` // exactly
 }
 
 // EventMatch is an event, by its kind.
@@ -202,9 +202,9 @@ type MessagesMatch struct {
 	// All describes each message, in order.
 	All []BodyMatch `yaml:"all"`
 	// Some describes messages that must be among them, in this order; others may come between.
-	Some []BodyMatch `yaml:"some"`
+	Some Many[BodyMatch] `yaml:"some"`
 	// None describes messages that must not be among them.
-	None []BodyMatch `yaml:"none"`
+	None Many[BodyMatch] `yaml:"none"`
 }
 
 // BodyMatch describes a body that is not enveloped, or one message. A scalar is the exact text.

@@ -19,12 +19,7 @@ type Query struct {
 
 // UnmarshalYAML reads a query; a scalar is its text.
 func (q *Query) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		text := n.Value
-		q.Text = &text
-		return nil
-	}
-	return n.Decode(&q.Values)
+	return orScalar(n, &q.Values, func(text string) { q.Text = &text })
 }
 
 // Sign adds signature and, with Expires, signature_expiration to the query of a request to files.
@@ -58,28 +53,16 @@ func (m *Multipart) UnmarshalYAML(n *yaml.Node) error {
 
 // Part is one part of a multipart body.
 type Part struct {
-	Name     string    `yaml:"name"`     // default file
-	Filename *string   `yaml:"filename"` // absent: the part has none
-	Type     string    `yaml:"type"`     // default application/octet-stream
-	Of       []Segment `yaml:"of"`
-}
-
-// UnmarshalYAML reads a part; `of` may be a single segment, or a text.
-func (p *Part) UnmarshalYAML(n *yaml.Node) error {
-	type plain Part
-	return listOf(n, "of").Decode((*plain)(p))
+	Name     string        `yaml:"name"`     // default file
+	Filename *string       `yaml:"filename"` // absent: the part has none
+	Type     string        `yaml:"type"`     // default application/octet-stream
+	Of       Many[Segment] `yaml:"of"`
 }
 
 // Packed is the gzip form of segments.
 type Packed struct {
-	Of   []Segment `yaml:"of"`
-	Drop int       `yaml:"drop"` // bytes that are left out at the end
-}
-
-// UnmarshalYAML reads packed segments; `of` may be a single segment, or a text.
-func (p *Packed) UnmarshalYAML(n *yaml.Node) error {
-	type plain Packed
-	return listOf(n, "of").Decode((*plain)(p))
+	Of   Many[Segment] `yaml:"of"`
+	Drop int           `yaml:"drop"` // bytes that are left out at the end
 }
 
 // Capture splits a variable with a value of an earlier response: NAME.json.FIELD or

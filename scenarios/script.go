@@ -10,10 +10,10 @@ import (
 
 // Scenario is one parsed script.
 type Scenario struct {
-	ID    string   `yaml:"id"`
-	Title string   `yaml:"title"`
-	Rules []string `yaml:"rules"`
-	Needs []string `yaml:"needs"`
+	ID    string       `yaml:"id"`
+	Title string       `yaml:"title"`
+	Rules Many[string] `yaml:"rules"`
+	Needs Many[string] `yaml:"needs"`
 	// Axes lists the values to permute; the default of an absent axis is connect, json,
 	// 1.1 or identity.
 	Axes AxesSpec `yaml:"axes"`
@@ -30,7 +30,7 @@ type Scenario struct {
 	// Steps are the actions of one iteration. The shorthand `send` is parsed to a single step.
 	Steps []Step `yaml:"steps"`
 	// Expect are the clauses. A plain mapping is parsed to one clause without Rule.
-	Expect []Clause `yaml:"expect"`
+	Expect Many[Clause] `yaml:"expect"`
 
 	// Area is the folder of the script; File, Text and Digest (SHA-256, hex) are its source.
 	Area   string `yaml:"-"`
@@ -46,10 +46,10 @@ func (s *Scenario) Generated() int64 { return times(s.GeneratedEach, int64(max(1
 
 // AxesSpec lists the values of each axis on which the scenario runs.
 type AxesSpec struct {
-	Protocol    []string `yaml:"protocol"`
-	Codec       []string `yaml:"codec"`
-	HTTP        []string `yaml:"http"`
-	Compression []string `yaml:"compression"`
+	Protocol    Many[string] `yaml:"protocol"`
+	Codec       Many[string] `yaml:"codec"`
+	HTTP        Many[string] `yaml:"http"`
+	Compression Many[string] `yaml:"compression"`
 }
 
 // Repeat runs the steps several times.
@@ -187,9 +187,9 @@ type Send struct {
 	// At most one of Message, JSON, Body and Multipart.
 	// Message is a request message, written as JSON, sent in the codec of the axis, enveloped if
 	// the RPC streams. A process that it starts has the run id in its environment.
-	Message any       `yaml:"message"`
-	JSON    any       `yaml:"json"` // a plain JSON body
-	Body    []Segment `yaml:"body"` // exactly these bytes
+	Message any           `yaml:"message"`
+	JSON    any           `yaml:"json"` // a plain JSON body
+	Body    Many[Segment] `yaml:"body"` // exactly these bytes
 	// Multipart is a multipart/form-data body.
 	Multipart *Multipart `yaml:"multipart"`
 
@@ -228,12 +228,12 @@ type Segment struct {
 // WSFrame is one WebSocket frame by field. By default it is a valid frame of a client: final,
 // masked, and with the shortest form of its length.
 type WSFrame struct {
-	Type string    `yaml:"type"` // text, binary, continuation, ping, pong, close, or a number (0x3)
-	Of   []Segment `yaml:"of"`   // the payload; of a close, the reason
-	Code *int      `yaml:"code"` // of a close
-	Fin  *bool     `yaml:"fin"`  // default true
-	RSV  int       `yaml:"rsv"`  // the reserved bits: 4 is RSV1, 2 is RSV2, 1 is RSV3
-	Mask *bool     `yaml:"mask"` // default true
+	Type string        `yaml:"type"` // text, binary, continuation, ping, pong, close, or a number (0x3)
+	Of   Many[Segment] `yaml:"of"`   // the payload; of a close, the reason
+	Code *int          `yaml:"code"` // of a close
+	Fin  *bool         `yaml:"fin"`  // default true
+	RSV  int           `yaml:"rsv"`  // the reserved bits: 4 is RSV1, 2 is RSV2, 1 is RSV3
+	Mask *bool         `yaml:"mask"` // default true
 	// Length is declared instead of the actual length. LengthBytes is 2 or 8 for an extended
 	// length that is longer than necessary.
 	Length      *uint64 `yaml:"length"`
@@ -253,10 +253,10 @@ type Envelope struct {
 
 // Chunk is one HTTP/1.1 chunk; Size overrides the declared size, Last makes it the last chunk (with its CRLF).
 type Chunk struct {
-	Of        []Segment `yaml:"of"`
-	Extension string    `yaml:"extension"`
-	Size      *int64    `yaml:"size"`
-	Last      bool      `yaml:"last"`
+	Of        Many[Segment] `yaml:"of"`
+	Extension string        `yaml:"extension"`
+	Size      *int64        `yaml:"size"`
+	Last      bool          `yaml:"last"`
 }
 
 // Split divides the body of a send, or the bytes of a write, into separate writes.
@@ -286,7 +286,7 @@ type Frame struct {
 	Code     uint32            `yaml:"code"`      // RST_STREAM, GOAWAY
 	Last     uint32            `yaml:"last"`      // GOAWAY
 	Add      uint32            `yaml:"increment"` // WINDOW_UPDATE
-	Of       []Segment         `yaml:"of"`        // the payload of DATA, PING, or of a frame of unknown type
+	Of       Many[Segment]     `yaml:"of"`        // the payload of DATA, PING, or of a frame of unknown type
 	Length   *int64            `yaml:"length"`    // declared instead of the actual length
 }
 
@@ -298,9 +298,9 @@ type Field struct {
 
 // Write writes raw bytes on an open connection.
 type Write struct {
-	To    string    `yaml:"to"`
-	Of    []Segment `yaml:"of"`
-	Split *Split    `yaml:"split"`
+	To    string        `yaml:"to"`
+	Of    Many[Segment] `yaml:"of"`
+	Split *Split        `yaml:"split"`
 	// Shape says how further responses on the connection are decoded: stream, unary, ndjson or plain (default).
 	Shape string `yaml:"shape"`
 }

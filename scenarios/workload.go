@@ -55,12 +55,8 @@ type WorkloadThreshold struct {
 
 // UnmarshalYAML reads a threshold; a scalar is the condition.
 func (t *WorkloadThreshold) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		t.Expr = n.Value
-		return nil
-	}
 	type plain WorkloadThreshold
-	return n.Decode((*plain)(t))
+	return orScalar(n, (*plain)(t), func(text string) { t.Expr = text })
 }
 
 // WorkloadClass is one kind of stream.
