@@ -214,7 +214,7 @@ func (t *transcript) awaits(it *bundle.Iteration) {
 		if !a.Met {
 			waited = span(a.Deadline)
 		}
-		text := fmt.Sprintf("%s on %s  ", line(a.What), line(a.On))
+		text := fmt.Sprintf("%s on %s  ", line(a.What.String()), line(a.On))
 		t.block(painted{"  " + text, plain}, word+waited, colour)
 	}
 }

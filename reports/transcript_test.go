@@ -73,7 +73,7 @@ func brokenStream() *bundle.Observation {
 	e.Response.Ended = c.ptr(1000)
 	e.Returned = c.ptr(1000)
 	it.Conns, it.Exchanges = []bundle.Conn{conn}, []bundle.Exchange{e}
-	it.Awaits = []bundle.Await{{On: "send", What: "event end", Began: c.at(0), Ended: c.at(2e9), Deadline: 2e9}}
+	it.Awaits = []bundle.Await{{On: "send", What: bundle.Wait{Kind: bundle.WaitEvent, Of: "end"}, Began: c.at(0), Ended: c.at(2e9), Deadline: 2e9}}
 	it.Processes = []bundle.Process{{Name: "p", PID: 1042, Cleanup: "killed"}}
 	it.Ended = c.at(0)
 	return &bundle.Observation{

@@ -469,7 +469,7 @@ type Violation struct {
 type Await struct {
 	Step     string `json:"step"`
 	On       string `json:"on"`
-	What     string `json:"what"`
+	What     Wait   `json:"what"`
 	Began    Stamp  `json:"began"`
 	Ended    Stamp  `json:"ended"`
 	Deadline int64  `json:"deadline_ns"`

@@ -18,7 +18,10 @@ var published = []schemagen.Schema{
 	{Name: "bundle.manifest", Of: Manifest{}, Title: "manifest.json of an Assay bundle", Format: ManifestSchema},
 	{Name: "bundle.run", Of: Run{}, Title: "run.json of an Assay bundle", Format: RunSchema},
 	{Name: "bundle.event", Of: RunEvent{}, Title: "one line of events.jsonl of an Assay bundle", Format: EventSchema},
-	{Name: "bundle.observation", Of: Observation{}, Title: "one line of observations.jsonl of an Assay bundle", Format: ObservationSchema},
+	{
+		Name: "bundle.observation", Of: Observation{}, Title: "one line of observations.jsonl of an Assay bundle", Format: ObservationSchema,
+		Values: map[reflect.Type]map[string]any{reflect.TypeFor[Wait](): {"type": "string"}},
+	},
 	{Name: "bundle.reproducer", Of: Reproducer{}, Title: "one line of reproducers.jsonl of an Assay bundle", Format: ReproducerSchema},
 	{Name: "bundle.verdicts", Of: []Verdict{}, Title: "verdicts.json of an Assay bundle"},
 	{Name: "bundle.report", Of: Report{}, Title: "result.json of an Assay bundle, and --format json of the commands that judge", Format: ReportSchema},

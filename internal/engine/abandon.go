@@ -47,7 +47,7 @@ func (it *iteration) abandon(ctx context.Context, out *result) {
 
 // readOn waits for a start event. The wait is not recorded, since no step asked for it.
 func (it *iteration) readOn(ctx context.Context, h *handle) {
-	w := it.onAnswer(h, "", func(x *transport.Exchange) bool {
+	w := it.onAnswer(h, bundle.Wait{}, func(x *transport.Exchange) bool {
 		s := x.Snapshot()
 		return pidOf(&s) != 0
 	})

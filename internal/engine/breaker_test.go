@@ -147,7 +147,7 @@ func TestTheWaysOfAnInstance(t *testing.T) {
 	}
 	x := new(transport.Exchange)
 	for kind, w := range map[string]waiting{
-		kindStream + processService: {what: whatEnd, handle: &handle{x: x, rpc: call.ProcessStart}}, kindEvents + processService: {what: "event start", handle: &handle{x: x, rpc: call.ProcessStart}},
+		kindStream + processService: {what: whatEnd, handle: &handle{x: x, rpc: call.ProcessStart}}, kindEvents + processService: {what: bundle.Wait{Kind: bundle.WaitEvent, Of: "start"}, handle: &handle{x: x, rpc: call.ProcessStart}},
 		kindCall + processService: {handle: &handle{x: x, rpc: call.ProcessList}}, kindPlain: {handle: &handle{x: x}}, kindSocket: {handle: &handle{x: x, socket: true}}, kindBytes: {},
 	} {
 		if w.kind() != kind {

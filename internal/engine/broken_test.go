@@ -146,7 +146,7 @@ steps:
 	if it.Exchange("signal") != nil {
 		t.Error("a signal was sent without a pid")
 	}
-	if len(it.Awaits) != 1 || it.Awaits[0].What != "pid" || it.Awaits[0].Met {
+	if len(it.Awaits) != 1 || it.Awaits[0].What.Kind != bundle.WaitPID || it.Awaits[0].Met {
 		t.Errorf("awaits: %+v", it.Awaits)
 	}
 }

@@ -31,7 +31,7 @@ func (it *iteration) captured(ctx context.Context, name, kind, field string) (st
 		it.hide(field, value)
 		return value, nil
 	}
-	w := it.onExchange(h, kind+"."+field, nil)
+	w := it.onExchange(h, bundle.Wait{Kind: bundle.WaitValue, Of: kind + "." + field}, nil)
 	w.met = func() bool {
 		value, ok = capture(h.x, kind, field)
 		return ok

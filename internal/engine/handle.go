@@ -164,7 +164,7 @@ func (it *iteration) pid(ctx context.Context, h *handle) (uint32, error) {
 	if s := h.x.Snapshot(); s.Shape == bundle.ShapeStdio {
 		return it.socketPID(ctx, h)
 	}
-	w := it.onExchange(h, "pid", func(s *bundle.Exchange) bool { return pidOf(s) != 0 })
+	w := it.onExchange(h, bundle.Wait{Kind: bundle.WaitPID}, func(s *bundle.Exchange) bool { return pidOf(s) != 0 })
 	if err := it.wait(ctx, w); err != nil {
 		return 0, err
 	}

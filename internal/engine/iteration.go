@@ -224,7 +224,7 @@ func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 		return
 	}
 	it.awaits = append(it.awaits, bundle.Await{
-		Step: st.At, On: "the iteration", What: "time enough for the step", Began: began, Ended: it.in.clock.Stamp(),
+		Step: st.At, On: "the iteration", What: bundle.Wait{Kind: bundle.WaitTime}, Began: began, Ended: it.in.clock.Stamp(),
 		Deadline: int64(it.limit),
 	})
 }

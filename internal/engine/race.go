@@ -161,7 +161,7 @@ func (it *iteration) anchor(at string) (*waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := it.onExchange(h, "anchor "+at, nil)
+	w := it.onExchange(h, bundle.Wait{Kind: bundle.WaitAnchor, Of: at}, nil)
 	switch event {
 	case "returned", "done":
 		w.met = func() bool { return returned(h.x) }

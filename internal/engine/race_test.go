@@ -167,7 +167,7 @@ steps:
 	if it.Exchange("never1") != nil || it.Exchange("never2") != nil {
 		t.Error("a race was run although its anchor never came")
 	}
-	if len(it.Awaits) != 1 || it.Awaits[0].What != "anchor p.data" || it.Awaits[0].Met {
+	if len(it.Awaits) != 1 || it.Awaits[0].What != (bundle.Wait{Kind: bundle.WaitAnchor, Of: "p.data"}) || it.Awaits[0].Met {
 		t.Errorf("awaits: %+v", it.Awaits)
 	}
 }

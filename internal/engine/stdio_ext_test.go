@@ -109,7 +109,7 @@ expect: {k: {error: "*"}}`)
 	}
 	// run checks that the second process, which nothing looked for, is gone: it is found by its mark.
 	awaits := os[2].Iterations[0].Awaits
-	if len(awaits) != 1 || awaits[0].Met || awaits[0].What != "the process in a list" {
+	if len(awaits) != 1 || awaits[0].Met || awaits[0].What.Kind != bundle.WaitListed {
 		t.Errorf("awaits %+v", awaits)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,39 +50,39 @@ func (it *iteration) awaitOne(ctx context.Context, a *scenarios.Await) error {
 func (it *iteration) awaited(ctx context.Context, h *handle, a *scenarios.Await) (waiting, error) {
 	switch {
 	case a.Bytes > 0:
-		return it.needConn(h, "bytes "+strconv.FormatInt(a.Bytes, 10), func() bool {
+		return it.needConn(h, bundle.Wait{Kind: bundle.WaitBytes, Of: strconv.FormatInt(a.Bytes, 10)}, func() bool {
 			n, _ := h.conn.Received()
 			return n >= a.Bytes
 		})
 	case a.Closed:
-		return it.needConn(h, "closed", func() bool { return h.conn.PeerClosed() })
+		return it.needConn(h, bundle.Wait{Kind: bundle.WaitClosed}, func() bool { return h.conn.PeerClosed() })
 	case a.Event != "":
-		return it.onAnswer(h, "event "+a.Event, func(x *transport.Exchange) bool {
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitEvent, Of: a.Event}, func(x *transport.Exchange) bool {
 			s := x.Snapshot()
 			return hasEvent(&s, bundle.EventKind(a.Event))
 		}), nil
 	case a.Output != "":
-		return it.onAnswer(h, "output "+strconv.Quote(a.Output), outputHas(a.Output)), nil
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitOutput, Of: a.Output}, outputHas(a.Output)), nil
 	case a.Message != nil:
 		vars, err := it.variablesIn(ctx, a.Message)
-		return it.onAnswer(h, "a message "+a.Message.String(), messageFits(a.Message, vars)), err
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitMessage, Of: a.Message.String()}, messageFits(a.Message, vars)), err
 	case a.Status:
-		return it.onAnswer(h, "head", func(x *transport.Exchange) bool { return x.Snapshot().Response != nil }), nil
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitHead}, func(x *transport.Exchange) bool { return x.Snapshot().Response != nil }), nil
 	case a.Frames > 0:
-		return it.onAnswer(h, "frames "+strconv.Itoa(a.Frames), func(x *transport.Exchange) bool {
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitFrames, Of: strconv.Itoa(a.Frames)}, func(x *transport.Exchange) bool {
 			return len(x.Snapshot().Frames) >= a.Frames
 		}), nil
 	case a.WS != nil:
-		return it.onAnswer(h, "frame "+a.WS.String(), socketFrameCame(*a.WS)), nil
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitFrame, Of: a.WS.String()}, socketFrameCame(*a.WS)), nil
 	case a.H2 != "":
-		return it.needConn(h, "frame "+a.H2, func() bool { return frameCame(h, a.H2) })
+		return it.needConn(h, bundle.Wait{Kind: bundle.WaitFrame, Of: a.H2}, func() bool { return frameCame(h, a.H2) })
 	case a.Done:
-		return it.onAnswer(h, "done", returned), nil
+		return it.onAnswer(h, bundle.Wait{Kind: bundle.WaitDone}, returned), nil
 	}
 	return waiting{}, errors.New("the await has no condition")
 }
 
-func (it *iteration) needConn(h *handle, what string, met func() bool) (waiting, error) {
+func (it *iteration) needConn(h *handle, what bundle.Wait, met func() bool) (waiting, error) {
 	if h.conn == nil {
 		return waiting{}, errUnconnected
 	}
@@ -113,7 +112,7 @@ func frameCame(h *handle, name string) bool {
 
 // onAnswer waits for a state of an exchange; for a connection of an open step, of the
 // last exchange on it.
-func (it *iteration) onAnswer(h *handle, what string, met func(*transport.Exchange) bool) waiting {
+func (it *iteration) onAnswer(h *handle, what bundle.Wait, met func(*transport.Exchange) bool) waiting {
 	if h.x != nil {
 		w := it.onExchange(h, what, nil)
 		w.met = func() bool { return met(h.x) }
@@ -186,7 +185,7 @@ func (it *iteration) awaitSilence(ctx context.Context, h *handle, a *scenarios.A
 		return errUnconnected
 	}
 	want := a.Silence.Resolve(it.in.cal)
-	record := bundle.Await{Step: stepOf(ctx), On: h.name, What: fmt.Sprintf("silence %v", want), Began: it.in.clock.Stamp()}
+	record := bundle.Await{Step: stepOf(ctx), On: h.name, What: bundle.Wait{Kind: bundle.WaitSilence, Of: want.String()}, Began: it.in.clock.Stamp()}
 	limit := max(0, min(cmp.Or(a.Within.Deadline(it.in.cal), it.limit), it.left()))
 	record.Deadline = int64(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -152,12 +152,12 @@ func (c *invocation) wait(ctx context.Context) error {
 	case waitNone:
 		return nil
 	case waitHead:
-		w.what = "head"
+		w.what.Kind = bundle.WaitHead
 		w.met = func() bool { return h.x.Snapshot().Response != nil }
 	case waitStart:
-		w.what = "event start"
+		w.what = bundle.Wait{Kind: bundle.WaitEvent, Of: string(bundle.EventStart)}
 		if c.req.Shape == bundle.ShapeStdio {
-			w.what = "upgrade"
+			w.what = bundle.Wait{Kind: bundle.WaitUpgrade}
 		}
 		w.met = func() bool { s := h.x.Snapshot(); return hasEvent(&s, bundle.EventStart) || s.Switched() }
 	case waitEnd, "":

@@ -150,6 +150,6 @@ func (it *iteration) resume(ctx context.Context) {
 	short, cancel := it.in.aside(ctx, it.in.resumeBound(), afterInterrupt/6)
 	defer cancel()
 	for _, h := range held {
-		_ = waitFor(short, it.onAnswer(h, "", returned), lasting(it.in.readOn())) // the exchange ends now in any case
+		_ = waitFor(short, it.onAnswer(h, bundle.Wait{}, returned), lasting(it.in.readOn())) // the exchange ends now in any case
 	}
 }

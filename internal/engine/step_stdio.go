@@ -209,7 +209,7 @@ const opFind = "find"
 func (it *iteration) socketPID(ctx context.Context, h *handle) (uint32, error) {
 	mark := it.stdioMark(h.name)
 	limit := min(it.limit, it.left())
-	record := bundle.Await{Step: stepOf(ctx), On: h.name, What: "the process in a list", Began: it.in.clock.Stamp(), Deadline: int64(limit)}
+	record := bundle.Await{Step: stepOf(ctx), On: h.name, What: bundle.Wait{Kind: bundle.WaitListed}, Began: it.in.clock.Stamp(), Deadline: int64(limit)}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {

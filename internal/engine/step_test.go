@@ -50,7 +50,7 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 				t.Fatalf("awaits: %+v", it.Awaits)
 			}
 			a := it.Awaits[0]
-			if a.Met != tc.met || a.What != tc.what || a.On != "p" || !strings.HasPrefix(a.Step, "steps[") {
+			if a.Met != tc.met || a.What.String() != tc.what || a.On != "p" || !strings.HasPrefix(a.Step, "steps[") {
 				t.Errorf("await %+v, want %q met: %v", a, tc.what, tc.met)
 			}
 			if a.Deadline <= 0 || !a.Began.Before(a.Ended) {
@@ -96,7 +96,7 @@ func TestAnOptionalWaitDoesNotOutlastItsIteration(t *testing.T) {
 			}
 			return newBench(t, gw.URL).run("deadline: " + d.String() + "\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, " + within + "optional: true}}, " + rest + "]")
 		}, func(o *bundle.Observation) bool {
-			return len(o.Iterations[0].Awaits) > 0 && o.Iterations[0].Awaits[0].What == "done"
+			return len(o.Iterations[0].Awaits) > 0 && o.Iterations[0].Awaits[0].What.Kind == bundle.WaitDone
 		})
 		it := &o.Iterations[0]
 		if n := len(it.Awaits); n != 2 || it.Awaits[1].On != "the iteration" || it.Exchange("l") != nil {

@@ -10,11 +10,12 @@ import (
 )
 
 // whatEnd is the wait for the end of an exchange.
-const whatEnd = "end of the answer"
+var whatEnd = bundle.Wait{Kind: bundle.WaitEnd}
 
 // waiting describes a wait for a state of an exchange or a connection.
 type waiting struct {
-	on, what string
+	on   string
+	what bundle.Wait
 	// changed returns a channel that is closed at the next change; it is called before met and over.
 	changed func() <-chan struct{}
 	met     func() bool
@@ -133,7 +134,7 @@ func lastLook(w waiting) error {
 }
 
 // onExchange waits for a state of an exchange.
-func (it *iteration) onExchange(h *handle, what string, met func(*bundle.Exchange) bool) waiting {
+func (it *iteration) onExchange(h *handle, what bundle.Wait, met func(*bundle.Exchange) bool) waiting {
 	return waiting{
 		on: h.name, what: what, handle: h,
 		changed: h.x.Changed,
@@ -147,7 +148,7 @@ func (it *iteration) onExchange(h *handle, what string, met func(*bundle.Exchang
 }
 
 // onConn waits for a state of a connection.
-func (it *iteration) onConn(h *handle, what string, met func() bool) waiting {
+func (it *iteration) onConn(h *handle, what bundle.Wait, met func() bool) waiting {
 	return waiting{
 		on: h.name, what: what, changed: h.conn.Changed, met: met, over: h.conn.PeerClosed,
 		since: func() time.Duration {

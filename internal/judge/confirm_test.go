@@ -142,7 +142,7 @@ func TestWhatIsComparedWithAMissingAnswerIsNotJudged(t *testing.T) {
 		if c.rest != nil {
 			o = observation(unaryExchange("two"), c.rest)
 		}
-		o.Iterations[0].Awaits = []bundle.Await{{On: theIteration, Deadline: 1, Ended: bundle.Stamp{T: 1e9, N: 1e6}}}
+		o.Iterations[0].Awaits = []bundle.Await{{What: bundle.Wait{Kind: bundle.WaitTime}, Deadline: 1, Ended: bundle.Stamp{T: 1e9, N: 1e6}}}
 		s := scenarioOf(subjects("two", &scenarios.Match{Body: &scenarios.BodyMatch{Text: ptr("${rest.json.id}")}}))
 		if v := (&Judge{}).Scenario(s, testRun(), o)[0]; v.Conclusion != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, v.Conclusion, v.Message, c.want)

@@ -113,7 +113,7 @@ func TestStepsThatWereNeverReached(t *testing.T) {
 			it.Exchanges[0].Op, it.Exchanges[0].Error, it.Exchanges[0].Events = "start", &bundle.RPCError{Code: "internal"}, nil
 		}, bundle.Inconclusive, "k: not judged: step steps[0] (p): HTTP 200, error internal"},
 		{"because an await was not met", func(it *bundle.Iteration) {
-			it.Awaits = []bundle.Await{{Step: "steps[1].await", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 2}}}
+			it.Awaits = []bundle.Await{{Step: "steps[1].await", On: "p", What: waitOf("data"), Ended: bundle.Stamp{T: 2e9, N: 2}}}
 		}, bundle.Inconclusive, "k: not judged: data did not come on p within 2s"},
 		{"for no visible reason", func(*bundle.Iteration) {}, bundle.Error,
 			"k: the step was never executed, although every precondition held"},
@@ -139,7 +139,7 @@ func TestWhatTheCleanUpBrokeOff(t *testing.T) {
 	if v.Conclusion != bundle.Error || !strings.Contains(v.Message, "Assay aborted the exchange") {
 		t.Errorf("every precondition held: got %s: %s", v.Conclusion, v.Message)
 	}
-	o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 90}}}
+	o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "p", What: waitOf("data"), Ended: bundle.Stamp{T: 2e9, N: 90}}}
 	v = judgeOne(t, s, o)
 	if v.Conclusion != bundle.Inconclusive || !strings.Contains(v.Message, "not judged: data did not come on p within 2s") {
 		t.Errorf("an await was not met: got %s: %s", v.Conclusion, v.Message)

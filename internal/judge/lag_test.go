@@ -48,7 +48,7 @@ func TestWhatALimitCutsIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 // An unmet wait proves nothing if the driver was late by half of it.
 func TestAWaitInVainIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 	await := func(took int64) []bundle.Await {
-		return []bundle.Await{{Step: "steps[1]", On: "p", What: "data", Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + took, N: 90}, Deadline: 3e9}}
+		return []bundle.Await{{Step: "steps[1]", On: "p", What: waitOf("data"), Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + took, N: 90}, Deadline: 3e9}}
 	}
 	s := map[string]*scenarios.Scenario{
 		"a stalled stream": scenarioOf(subjects("p", &scenarios.Match{Ends: "once"})),
@@ -90,7 +90,7 @@ func TestAStreamThatKeepsDeliveringIsNotBlamedForBeingSlow(t *testing.T) {
 			x := &o.Iterations[0].Exchanges[0]
 			x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeStalled
 			x.Outputs = map[string]*bundle.Blob{"stdout": {Len: 3, Chunks: []bundle.Chunk{{Len: 3, At: bundle.Stamp{T: 1e9 + tc.last, N: 85}}}}}
-			o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[0]", On: "p", What: "end of the answer", Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + tc.took, N: 90}, Deadline: 10e9}}
+			o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[0]", On: "p", What: bundle.Wait{Kind: bundle.WaitEnd}, Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + tc.took, N: 90}, Deadline: 10e9}}
 			if v := judgeOne(t, scenarioOf(subjects("p", &scenarios.Match{Ends: "once"})), o); v.Conclusion != tc.want {
 				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
 			}

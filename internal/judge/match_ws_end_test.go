@@ -52,7 +52,7 @@ func TestAWaitThatTheGatewayCutsBreaksTheRuleThatItProves(t *testing.T) {
 			}
 			o := observation(x)
 			late := bundle.Stamp{T: x.Returned.T + 1, N: x.Returned.N + 1}
-			o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "p", What: "output never", Began: late, Ended: late, Deadline: 1e9}}
+			o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "p", What: bundle.Wait{Kind: bundle.WaitOutput, Of: "never"}, Began: late, Ended: late, Deadline: 1e9}}
 			if v := judgeOne(t, s, o); v.Conclusion != tc.want {
 				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
 			}

@@ -72,10 +72,16 @@ func (s *scripted) call(name, op, step, code string) {
 	s.add(x, name, op, step)
 }
 
+// waitOf returns a wait by its text.
+func waitOf(text string) (w bundle.Wait) {
+	_ = w.UnmarshalText([]byte(text)) // never fails
+	return w
+}
+
 // vain adds an unmet wait, which ends the steps.
 func (s *scripted) vain(step, on, what string) {
 	began, ended := s.stamp(), s.stamp()
-	s.it.Awaits = append(s.it.Awaits, bundle.Await{Step: step, On: on, What: what, Began: began, Ended: ended, Deadline: 1e6})
+	s.it.Awaits = append(s.it.Awaits, bundle.Await{Step: step, On: on, What: waitOf(what), Began: began, Ended: ended, Deadline: 1e6})
 	for i := range s.it.Exchanges {
 		if x := &s.it.Exchanges[i]; x.Outcome == bundle.OutcomeAborted || x.Outcome == bundle.OutcomeStalled {
 			x.Returned = ptr(s.stamp()) // given up after the wait
@@ -305,16 +311,16 @@ expect: {second: ok}
 
 // Waits for several ends share one deadline: the later ones may have none of it left.
 func TestAWaitWithoutTimeNamesTheTimeOfTheSteps(t *testing.T) {
-	a := &bundle.Await{On: "p", What: "end of the answer", Began: bundle.Stamp{T: 5e9}, Ended: bundle.Stamp{T: 5e9 + 11_405}}
+	a := &bundle.Await{On: "p", What: waitOf("end of the answer"), Began: bundle.Stamp{T: 5e9}, Ended: bundle.Stamp{T: 5e9 + 11_405}}
 	s := &scene{it: &bundle.Iteration{}}
 	if got, want := s.waitText(a, nil), "p had not ended when the time for the steps was over"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	a.What = "event start"
+	a.What = waitOf("event start")
 	if got, want := s.waitText(a, nil), "event start had not come on p when the time for the steps was over"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	a.What = "done"
+	a.What = waitOf("done")
 	a.Ended.T += 2e9
 	if got := s.waitText(a, nil); !strings.HasPrefix(got, "p did not end within 2") {
 		t.Errorf("after two seconds: %q", got)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"assay/internal/bundle"
@@ -199,10 +198,6 @@ func (s *scene) actedOn(x *bundle.Exchange) []string {
 	return names
 }
 
-// theIteration is what ran out of time when no wait explains why the steps stopped. It stops also
-// at an optional await.
-const theIteration = "the iteration"
-
 // vainWaits lists the unmet waits.
 func (s *scene) vainWaits() []unmet {
 	var out []unmet
@@ -216,7 +211,7 @@ func (s *scene) vainWaits() []unmet {
 		if a.Ended.T-a.Began.T >= a.Deadline {
 			o.limit = a.Deadline
 		}
-		if st := s.preconditions.explicit(a.Step); st != nil && a.On != theIteration {
+		if st := s.preconditions.explicit(a.Step); st != nil && a.What.Kind != bundle.WaitTime {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
 			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) && !givenUp(x) || a.Short {
 				// The process ended by itself, which other rules judge, or the wait was too short.
@@ -255,31 +250,34 @@ func overBy(a *bundle.Await, x *bundle.Exchange) bool {
 	return x.Outcome != bundle.OutcomeStalled && x.Outcome != bundle.OutcomeNoAnswer && x.Outcome != bundle.OutcomeAborted
 }
 
-// waitText describes an unmet wait. The engine writes On and What, and bundles store them, so their
-// texts never change.
+// waitText describes an unmet wait.
 func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
-	what := phrase.Clip(a.What)
-	if text, ok := strings.CutPrefix(a.What, "output "); ok {
+	what := phrase.Clip(a.What.String())
+	if a.What.Kind == bundle.WaitOutput {
+		text := phrase.Clip(strconv.Quote(a.What.Of))
 		if overBy(a, x) {
-			return fmt.Sprintf("%s without printing %s", s.overText(a.On, x), phrase.Clip(text))
+			return fmt.Sprintf("%s without printing %s", s.overText(a.On, x), text)
 		}
-		what = "the output " + phrase.Clip(text)
+		what = "the output " + text
 	}
+	took := a.Ended.T - a.Began.T
+	end := a.What.Kind == bundle.WaitDone || a.What.Kind == bundle.WaitEnd
+	atOnce := took < int64(time.Millisecond)
 	switch {
-	case a.On == theIteration:
-		return fmt.Sprintf("the steps ran out of time after %s, in step %s", phrase.Span(a.Ended.T-a.Began.T), stepName(a.Step))
-	case a.What == "closed":
-		return fmt.Sprintf("the connection %s was not closed within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
-	case overBy(a, x) && a.What != "done":
+	case a.What.Kind == bundle.WaitTime:
+		return fmt.Sprintf("the steps ran out of time after %s, in step %s", phrase.Span(took), stepName(a.Step))
+	case a.What.Kind == bundle.WaitClosed:
+		return fmt.Sprintf("the connection %s was not closed within %s", phrase.Clip(a.On), phrase.Span(took))
+	case overBy(a, x) && a.What.Kind != bundle.WaitDone:
 		return fmt.Sprintf("%s before %s came", s.overText(a.On, x), what)
-	case (a.What == "done" || a.What == "end of the answer") && a.Ended.T-a.Began.T < int64(time.Millisecond):
+	case end && atOnce:
 		return phrase.Clip(a.On) + " had not ended when the time for the steps was over"
-	case a.Ended.T-a.Began.T < int64(time.Millisecond):
+	case atOnce:
 		return fmt.Sprintf("%s had not come on %s when the time for the steps was over", what, phrase.Clip(a.On))
-	case a.What == "done" || a.What == "end of the answer":
-		return fmt.Sprintf("%s did not end within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
+	case end:
+		return fmt.Sprintf("%s did not end within %s", phrase.Clip(a.On), phrase.Span(took))
 	}
-	return fmt.Sprintf("%s did not come on %s within %s", what, phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
+	return fmt.Sprintf("%s did not come on %s within %s", what, phrase.Clip(a.On), phrase.Span(took))
 }
 
 // overText describes how an exchange ended: with its process, or otherwise.
@@ -291,22 +289,35 @@ func (s *scene) overText(name string, x *bundle.Exchange) string {
 }
 
 func waitSymptom(a *bundle.Await, x *bundle.Exchange) bundle.Symptom {
-	over := overBy(a, x)
-	switch {
-	case over && shortfall(x) != bundle.SymptomOther:
-		return shortfall(x)
-	case over && isError(x):
-		return bundle.SymptomRefused
-	case over:
+	if overBy(a, x) {
+		switch {
+		case shortfall(x) != bundle.SymptomOther:
+			return shortfall(x)
+		case isError(x):
+			return bundle.SymptomRefused
+		}
 		return bundle.SymptomEndedEarly
-	case strings.HasPrefix(a.What, "output "), strings.HasPrefix(a.What, "event data"), strings.HasPrefix(a.What, "a message "):
+	}
+	switch a.What.Kind {
+	case bundle.WaitOutput, bundle.WaitMessage:
 		return bundle.SymptomHeldBack
-	case a.What == "pid", a.What == "event start":
+	case bundle.WaitPID:
 		return bundle.SymptomNoStart
-	case a.What == "done", a.What == "end of the answer", strings.HasPrefix(a.What, "event end"):
+	case bundle.WaitDone, bundle.WaitEnd:
 		return bundle.SymptomStalled
-	case strings.HasPrefix(a.What, "frame "), a.What == "closed":
+	case bundle.WaitFrame, bundle.WaitClosed:
 		return bundle.SymptomConnection
+	case bundle.WaitEvent:
+		switch bundle.EventKind(a.What.Of) {
+		case bundle.EventData:
+			return bundle.SymptomHeldBack
+		case bundle.EventStart:
+			return bundle.SymptomNoStart
+		case bundle.EventEnd:
+			return bundle.SymptomStalled
+		default:
+		}
+	default:
 	}
 	return bundle.SymptomNoAnswer
 }
