@@ -35,7 +35,7 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 	case b.JSON != nil:
 		v := b.JSON
 		if vars != nil {
-			v = mapStrings(v, vars)
+			v = mapStrings(v, func(s string) any { return vars(s) })
 		}
 		p, err := call.Marshal(v)
 		return p, err == nil
@@ -98,7 +98,7 @@ func hexBytes(s string) ([]byte, error) {
 }
 
 // mapStrings returns a copy of v with f applied to every string except keys.
-func mapStrings(v any, f func(string) string) any {
+func mapStrings(v any, f func(string) any) any {
 	switch v := v.(type) {
 	case string:
 		return f(v)

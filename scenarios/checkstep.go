@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -264,12 +265,17 @@ func (c *checker) checkVars(at string, v any) {
 		known = append(known, p+".pid", p+".tag")
 	}
 	var unknown string
-	_, err := ExpandValue(v, func(name string) (string, bool) {
-		if !slices.Contains(known, name) && !c.captured(name) {
-			unknown = name
-			return "", false
-		}
-		return "", true
+	var err error
+	mapStrings(v, func(s string) any {
+		_, bad := Expand(s, func(name string) (string, bool) {
+			if !slices.Contains(known, name) && !c.captured(name) {
+				unknown = cmp.Or(unknown, name)
+				return "", false
+			}
+			return "", true
+		})
+		err = cmp.Or(err, bad)
+		return s
 	})
 	if err == nil {
 		return

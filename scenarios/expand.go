@@ -37,33 +37,3 @@ func Expand(s string, lookup func(name string) (string, bool)) (string, error) {
 		s = rest
 	}
 }
-
-// ExpandValue expands every string of a JSON value except keys. It does not change v.
-func ExpandValue(v any, lookup func(name string) (string, bool)) (any, error) {
-	switch v := v.(type) {
-	case string:
-		return Expand(v, lookup)
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			x, err := ExpandValue(e, lookup)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = x
-		}
-		return out, nil
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			x, err := ExpandValue(e, lookup)
-			if err != nil {
-				return nil, err
-			}
-			out[k] = x
-		}
-		return out, nil
-	default:
-		return v, nil
-	}
-}

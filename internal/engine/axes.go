@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/engine/render"
 	"assay/internal/envd/call"
 	"assay/internal/target"
 	"assay/internal/transport"
@@ -74,7 +75,7 @@ func pins(s *scenarios.Scenario) bundle.Axes {
 
 // speaksHTTP1 reports whether a send depends on parts of HTTP/1.1 that HTTP/2 lacks.
 func speaksHTTP1(s *scenarios.Send) bool {
-	if s.Framing == framingNone {
+	if s.Framing == render.FramingNone {
 		return true
 	}
 	for name := range s.Headers {

@@ -149,7 +149,7 @@ func (in *instance) statPath(ctx context.Context, rec *transport.Recorder, name 
 	if err != nil {
 		return "", false
 	}
-	req, err := in.rpcRequest(in.form(), call.Text{RPC: call.FilesystemStat, JSON: text}, headerPlan{})
+	req, err := in.render().RPC(in.form(), call.Text{RPC: call.FilesystemStat, JSON: text})
 	if err != nil {
 		return "", false
 	}

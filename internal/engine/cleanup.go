@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/engine/render"
 	"assay/internal/envd/call"
 	"assay/internal/surface"
 	"assay/internal/transport"
@@ -197,12 +198,12 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 	return fmt.Sprintf("%sstatus %d", cleanupFailed, s.Response.Status)
 }
 
-func (in *instance) killRequest(pid uint32, via string) (request, error) {
+func (in *instance) killRequest(pid uint32, via string) (render.Request, error) {
 	noSignal := !in.has("process.signal") && in.has("ndjson.commands")
 	if via == surface.Commands && in.has("ndjson.commands") || noSignal {
-		return in.surfaceRequest(in.form(), surface.Commands, "POST", call.KillPath(int64(pid)), nil), nil
+		return in.render().Surface(in.form(), surface.Commands, "POST", call.KillPath(int64(pid)), nil), nil
 	}
-	return in.rpcRequest(in.form(), call.Kill(call.ByPID(pid)), headerPlan{})
+	return in.render().RPC(in.form(), call.Kill(call.ByPID(pid)))
 }
 
 func (e *env) has(feature string) bool {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/engine/render"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/transport"
@@ -30,7 +31,7 @@ func (in *instance) plain() *instance {
 
 // direct makes one call on a connection of its own and waits until the response is
 // complete or ctx ends. A call that is refused as one too many is made again.
-func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
+func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name string, req render.Request) *transport.Exchange {
 	for try := 0; ; try++ {
 		in.pace(ctx, 1)
 		x := in.once(ctx, rec, name, req)
@@ -43,7 +44,7 @@ func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name st
 }
 
 // once makes one call.
-func (in *instance) once(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
+func (in *instance) once(ctx context.Context, rec *transport.Recorder, name string, req render.Request) *transport.Exchange {
 	req.Name, req.Step, req.Op = name, name, name
 	conn, err := in.dial(ctx, rec, name, in.axes.HTTP)
 	if err != nil {
@@ -52,7 +53,7 @@ func (in *instance) once(ctx context.Context, rec *transport.Recorder, name stri
 	x, err := begin(ctx, rec, conn, &req)
 	if err == nil {
 		// If the request could not be sent, the outcome of the exchange says why.
-		_ = in.transmit(ctx, x, outgoing{pieces: req.pieces(nil), http2: req.http2})
+		_ = in.transmit(ctx, x, outgoing{pieces: req.Pieces(nil), http2: req.HTTP2})
 	}
 	select {
 	case <-x.Done():
@@ -65,7 +66,7 @@ func (in *instance) once(ctx context.Context, rec *transport.Recorder, name stri
 
 // listed returns the live processes. ok is false when the target did not list them.
 func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op string) (list []listedProcess, ok bool) {
-	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
+	req, err := in.render().RPC(in.form(), call.List{})
 	if err != nil {
 		return nil, false
 	}
@@ -147,11 +148,11 @@ func (e *env) alive(ctx context.Context) bool {
 }
 
 // plainRequest returns a request with which nothing is wrong: List, or GET for a service that is no gateway.
-func (in *instance) plainRequest() (request, error) {
+func (in *instance) plainRequest() (render.Request, error) {
 	if in.target.IsService() {
-		return in.surfaceRequest(in.form(), "", "GET", "", nil), nil
+		return in.render().Surface(in.form(), "", "GET", "", nil), nil
 	}
-	return in.rpcRequest(in.form(), call.List{}, headerPlan{})
+	return in.render().RPC(in.form(), call.List{})
 }
 
 // answers reports whether one of two attempts at a call gets a response, whatever it

@@ -3,8 +3,8 @@
 // clean-up and metric scrapes. The result is one bundle.Observation per instance.
 //
 // A step states the request; the axes state its form on the wire: protocol, codec,
-// version of HTTP, compression. On HTTP/1.1 a request is bytes, on HTTP/2 it is fields
-// and DATA frames. Each exchange has a connection of its own unless the script names
+// version of HTTP, compression. Its variables are resolved first, and package render then makes the request of it: bytes
+// on HTTP/1.1, fields and DATA frames on HTTP/2. Each exchange has a connection of its own unless the script names
 // another.
 //
 // The engine never decides whether an answer is right. It asks the judge two questions, to know when

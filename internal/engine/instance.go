@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/engine/render"
 	"assay/internal/envd/call"
 	"assay/internal/target"
 	"assay/scenarios"
@@ -53,6 +54,17 @@ func newInstance(e *env, i scenarios.Instance) *instance {
 	seed := e.run.Seed ^ hash(s.ID, i.Axes.String())
 	in.sweep = newSweep(s.Sweep, max(1, s.Repeat.Times), seed, e.cal)
 	return in
+}
+
+// render returns what renders the requests of the instance.
+func (in *instance) render() render.Renderer {
+	return render.Renderer{Target: in.target, Scenario: in.s.ID, Run: in.run.ID}
+}
+
+// form returns the form of the instance's requests unless a step sets another.
+func (in *instance) form() call.Form {
+	a := in.axes
+	return call.Form{Protocol: a.Protocol, Codec: a.Codec, HTTP: a.HTTP, Compression: a.Compression}
 }
 
 // commands returns the time that the target's shell takes to start the commands that

@@ -13,6 +13,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/engine/render"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -209,6 +210,13 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 	return inStep(st, err)
 }
 
+// render returns what renders the steps of the iteration.
+func (it *iteration) render() render.Renderer {
+	r, a := it.in.render(), it.in.axes
+	r.Place = fmt.Sprintf("%s-%s-%s/%s", a.Protocol, a.Codec, a.HTTP, it.number())
+	return r
+}
+
 // explain records that the iteration's deadline cut a step, unless an unmet wait
 // already explains the stop. A request that the target did not read completely by then
 // has no answer.
@@ -250,17 +258,20 @@ func (it *iteration) prepare(ctx context.Context, st *scenarios.Step, as string)
 	if err != nil {
 		return action{}, err
 	}
-	if r, ok := it.requestStep(st); ok {
-		return it.prepareCall(ctx, st, as, r)
+	if st, err = it.resolve(ctx, st); err != nil {
+		return action{}, err
+	}
+	if p, ok := it.render().Plan(st); ok {
+		return it.prepareCall(ctx, st, as, p)
 	}
 	if _, t := st.Socket(); t != nil {
-		return it.prepareSocket(ctx, st, t)
+		return it.prepareSocket(st, t)
 	}
 	switch {
 	case st.Open != nil:
 		return it.prepareOpen(st.Open)
 	case st.Write != nil:
-		return it.prepareWrite(ctx, st)
+		return it.prepareWrite(st)
 	case st.Await != nil:
 		return fires(func(ctx context.Context) error { return it.await(ctx, st.Await) })
 	case st.Close != nil:

@@ -143,5 +143,5 @@ func (it *iteration) deleteSandboxes(ctx context.Context, out *bundle.Iteration)
 
 // deleteAt deletes one thing of the control plane; a failure is recorded with its exchange.
 func (in *instance) deleteAt(ctx context.Context, rec *transport.Recorder, path string) {
-	in.direct(ctx, rec, bundle.OpCleanup, in.surfaceRequest(in.form(), surface.Control, "DELETE", path, nil))
+	in.direct(ctx, rec, bundle.OpCleanup, in.render().Surface(in.form(), surface.Control, "DELETE", path, nil))
 }

@@ -39,7 +39,7 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 	rec := in.target.NewRecorder(in.clock)
 	defer rec.Finish(nil)
 	plain := in.plain()
-	x := plain.direct(ctx, rec, opScrape, plain.surfaceRequest(plain.form(), surface.Metrics, "GET", "", nil))
+	x := plain.direct(ctx, rec, opScrape, plain.render().Surface(plain.form(), surface.Metrics, "GET", "", nil))
 	s := x.Snapshot()
 	out := bundle.Scrape{Name: name, Iteration: iteration, Sent: s.Invoked, Received: s.Invoked}
 	if s.Returned != nil {

@@ -8,73 +8,50 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/engine/render"
 	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
 
-// The events for which a step can wait before the next one runs.
-const (
-	waitEnd   = "end"
-	waitHead  = "head"
-	waitStart = "start"
-	waitNone  = "none"
-)
-
-// callPlan describes the request that a step makes.
-type callPlan struct {
-	op, as   string
-	build    func(context.Context, call.Form) (request, error)
-	protocol string // overrides the protocol of the axes
-	split    *scenarios.Split
-	on       string // an earlier connection to use instead of a new one
-	finish   string // how to end the connection after the request
-	wait     string
-	within   scenarios.Span
-	tag      *string // of a start, for later steps
-	http1    bool    // over HTTP/1.1, whatever the axes are
-}
-
 // invocation is a request on its connection, ready to go.
 type invocation struct {
 	it     *iteration
-	plan   callPlan
+	plan   render.Plan
 	form   call.Form
-	req    request
+	req    render.Request
 	pieces [][]byte
 	pause  time.Duration
-	conn   *transport.Conn // of plan.on, or a new one; nil when it could not be opened
+	conn   *transport.Conn // of plan.On, or a new one; nil when it could not be opened
 	failed error           // why there is no connection
 	h      *handle
 }
 
 // prepareCall renders the request and opens its connection.
-func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as string, p callPlan) (action, error) {
+func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as string, p render.Plan) (action, error) {
 	c := &invocation{it: it, plan: p, form: it.in.form()}
-	c.form.Protocol = cmp.Or(p.protocol, c.form.Protocol)
-	if p.http1 {
+	c.form.Protocol = cmp.Or(p.Protocol, c.form.Protocol)
+	if p.HTTP1 {
 		c.form.HTTP = transport.HTTP1
 	}
 	if err := c.reuse(); err != nil {
 		return action{}, err
 	}
 	var err error
-	if c.req, err = p.build(ctx, c.form); err != nil {
+	if c.req, err = p.Request(c.form); err != nil {
 		return action{}, err
 	}
-	c.req.Name = cmp.Or(p.as, as, p.op)
+	c.req.Name = cmp.Or(p.As, as, p.Op)
 	c.req.Step = st.At
-	c.req.Op = p.op
+	c.req.Op = p.Op
 	c.req.Sandbox = st.In()
-	c.pieces = c.req.pieces(p.split)
-	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.missing, chunked: c.req.chunked, socket: c.req.Shape == bundle.ShapeStdio, apart: it.in.target != it.in.env.target}
-	if p.tag != nil {
-		if c.h.tag, err = it.expand(ctx, *p.tag); err != nil {
-			return action{}, err
-		}
+	c.pieces = c.req.Pieces(p.Split)
+	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.Missing, chunked: c.req.Chunked, socket: c.req.Shape == bundle.ShapeStdio, apart: it.in.target != it.in.env.target}
+	if p.Tag != nil {
+		c.h.tag = *p.Tag
 	}
-	if p.split != nil {
-		c.pause = p.split.Pause.Resolve(it.in.cal)
+	if p.Split != nil {
+		c.pause = p.Split.Pause.Resolve(it.in.cal)
 	}
 	if c.conn == nil {
 		c.conn, c.failed = it.in.dial(ctx, it.rec, c.req.Name, c.form.HTTP)
@@ -85,10 +62,10 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 // reuse takes the connection that the step names. The request then has the form that
 // this connection speaks, whatever the axes are.
 func (c *invocation) reuse() error {
-	if c.plan.on == "" {
+	if c.plan.On == "" {
 		return nil
 	}
-	h, err := c.it.connection(c.plan.on)
+	h, err := c.it.connection(c.plan.On)
 	if err != nil {
 		return err
 	}
@@ -118,7 +95,7 @@ func (c *invocation) fire(ctx context.Context) error {
 	if err != nil {
 		return interrupted(ctx)
 	}
-	out := outgoing{pieces: c.pieces, pause: c.pause, http2: c.req.http2, open: c.req.missing != 0}
+	out := outgoing{pieces: c.pieces, pause: c.pause, http2: c.req.HTTP2, open: c.req.Missing != 0}
 	if err := c.it.in.transmit(ctx, x, out); err != nil {
 		return err
 	}
@@ -127,7 +104,7 @@ func (c *invocation) fire(ctx context.Context) error {
 
 // finish ends the request, the stream or the connection, as the step says.
 func (c *invocation) finish(ctx context.Context) error {
-	switch c.plan.finish {
+	switch c.plan.Finish {
 	case "":
 	case closeHalf:
 		c.it.halfClose(ctx, c.h)
@@ -135,7 +112,7 @@ func (c *invocation) finish(ctx context.Context) error {
 		c.h.cancel(ctx)
 	default:
 		c.h.x.Abort()
-		c.conn.Close(c.plan.finish)
+		c.conn.Close(c.plan.Finish)
 	}
 	return nil
 }
@@ -143,29 +120,29 @@ func (c *invocation) finish(ctx context.Context) error {
 // wait waits for the part of the answer that the step names.
 func (c *invocation) wait(ctx context.Context) error {
 	h := c.h
-	switch c.plan.finish {
+	switch c.plan.Finish {
 	case closeFIN, closeRST, closeCancel:
 		return nil
 	}
 	w := c.it.onExchange(h, whatEnd, func(*bundle.Exchange) bool { return false })
-	switch c.plan.wait {
-	case waitNone:
+	switch c.plan.Wait {
+	case render.WaitNone:
 		return nil
-	case waitHead:
+	case render.WaitHead:
 		w.what.Kind = bundle.WaitHead
 		w.met = func() bool { return h.x.Snapshot().Response != nil }
-	case waitStart:
+	case render.WaitStart:
 		w.what = bundle.Wait{Kind: bundle.WaitEvent, Of: string(bundle.EventStart)}
 		if c.req.Shape == bundle.ShapeStdio {
 			w.what = bundle.Wait{Kind: bundle.WaitUpgrade}
 		}
 		w.met = func() bool { s := h.x.Snapshot(); return hasEvent(&s, bundle.EventStart) || s.Switched() }
-	case waitEnd, "":
+	case render.WaitEnd, "":
 	default:
-		return fmt.Errorf("wait %q is not one of end, head, start, none", c.plan.wait)
+		return fmt.Errorf("wait %q is not one of end, head, start, none", c.plan.Wait)
 	}
 	w.endIsEnough = true
-	w.within = c.plan.within.Deadline(c.it.in.cal)
+	w.within = c.plan.Within.Deadline(c.it.in.cal)
 	return c.it.wait(ctx, w)
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,27 +10,25 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/engine/render"
 	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
 
-// rawRPC is the request type of messages in raw writes, which name no RPC.
-const rawRPC = call.ProcessStart
-
 // prepareWrite renders the content of a write step: bytes and HTTP/2 frames for a
 // connection, or the next part of the body for an exchange whose request is incomplete.
-func (it *iteration) prepareWrite(ctx context.Context, st *scenarios.Step) (action, error) {
+func (it *iteration) prepareWrite(st *scenarios.Step) (action, error) {
 	w := st.Write
 	h, err := it.connection(w.To)
 	if err != nil {
 		return action{}, err
 	}
-	r := rendering{it: it, rpc: rawRPC, codec: it.in.axes.Codec}
+	codec := it.in.axes.Codec
 	if h.x != nil {
-		r.rpc, r.codec = cmp.Or(h.rpc, rawRPC), h.form.Codec
+		codec = h.form.Codec
 	}
-	parts, err := r.parts(ctx, w.Of)
+	parts, err := it.render().Parts(h.rpc, codec, w.Of)
 	if err != nil {
 		return action{}, err
 	}
@@ -50,7 +47,7 @@ func (it *iteration) prepareWrite(ctx context.Context, st *scenarios.Step) (acti
 				if err != nil {
 					return err
 				}
-				return it.toSocket(ctx, h, cut(p, out.split), out.pause)
+				return it.toSocket(ctx, h, render.Cut(p, out.split), out.pause)
 			}
 		}
 		switch {
@@ -63,75 +60,14 @@ func (it *iteration) prepareWrite(ctx context.Context, st *scenarios.Step) (acti
 	})
 }
 
-// part is a piece of a write: one frame, or the bytes of the segments between frames.
-type part struct {
-	frame *transport.Frame
-	rendered
-}
-
-// parts renders segments and keeps frames separate: their bytes depend on what was sent
-// before.
-func (r rendering) parts(ctx context.Context, segments []scenarios.Segment) ([]part, error) {
-	var parts []part
-	for len(segments) > 0 {
-		if f := segments[0].Frame; f != nil {
-			frame, err := r.frame(ctx, f)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, part{frame: &frame})
-			segments = segments[1:]
-			continue
-		}
-		n := slices.IndexFunc(segments, func(s scenarios.Segment) bool { return s.Frame != nil })
-		if n < 0 {
-			n = len(segments)
-		}
-		out, err := r.segments(ctx, segments[:n])
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part{rendered: out})
-		segments = segments[n:]
-	}
-	return parts, nil
-}
-
-// frame renders one HTTP/2 frame by field. An :authority without a value is the
-// target's, and a :path is relative to the target's base path.
-func (r rendering) frame(ctx context.Context, f *scenarios.Frame) (transport.Frame, error) {
-	payload, err := r.segments(ctx, f.Of)
-	if err != nil {
-		return transport.Frame{}, err
-	}
-	out := transport.Frame{
-		Type: f.Type, Flags: byte(f.Flags), Stream: f.Stream, Settings: f.Settings,
-		Code: f.Code, Last: f.Last, Add: f.Add, Payload: payload.wire, Length: f.Length,
-	}
-	for _, field := range f.Fields {
-		value, err := r.it.expand(ctx, field.Value)
-		if err != nil {
-			return transport.Frame{}, fmt.Errorf("field %s: %w", field.Name, err)
-		}
-		switch {
-		case field.Name == ":authority" && value == "":
-			value = r.it.in.target.Authority()
-		case field.Name == ":path" && strings.HasPrefix(value, "/"):
-			value = r.it.in.target.Path("", value)
-		}
-		out.Fields = append(out.Fields, bundle.Header{Name: field.Name, Value: value})
-	}
-	return out, nil
-}
-
 // noteConnect records that a connection carries a call to Connect, whose process is not
 // ours.
-func (it *iteration) noteConnect(conn *transport.Conn, parts []part) {
-	connects := func(p part) bool {
-		if p.frame == nil {
-			return bytes.Contains(p.wire, []byte(call.ProcessConnect))
+func (it *iteration) noteConnect(conn *transport.Conn, parts []render.Part) {
+	connects := func(p render.Part) bool {
+		if p.Frame == nil {
+			return bytes.Contains(p.Wire, []byte(call.ProcessConnect))
 		}
-		return slices.ContainsFunc(p.frame.Fields, func(h bundle.Header) bool { return strings.HasSuffix(h.Value, call.ProcessConnect) })
+		return slices.ContainsFunc(p.Frame.Fields, func(h bundle.Header) bool { return strings.HasSuffix(h.Value, call.ProcessConnect) })
 	}
 	if slices.ContainsFunc(parts, connects) {
 		it.mu.Lock()
@@ -144,7 +80,7 @@ func (it *iteration) noteConnect(conn *transport.Conn, parts []part) {
 type write struct {
 	it    *iteration
 	h     *handle
-	parts []part
+	parts []render.Part
 	split *scenarios.Split
 	pause time.Duration
 }
@@ -153,11 +89,11 @@ type write struct {
 func (w *write) bytes(stream uint32) ([]byte, error) {
 	var p []byte
 	for _, part := range w.parts {
-		if part.frame == nil {
-			p = append(p, part.wire...)
+		if part.Frame == nil {
+			p = append(p, part.Wire...)
 			continue
 		}
-		frame, err := w.frameBytes(*part.frame, stream)
+		frame, err := w.frameBytes(*part.Frame, stream)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +119,7 @@ func (w *write) toConn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeAll(ctx, w.h.conn, cut(p, w.split), w.pause)
+	return writeAll(ctx, w.h.conn, render.Cut(p, w.split), w.pause)
 }
 
 // toBody continues the body of a request on HTTP/1.1. Each write becomes one chunk if
@@ -194,20 +130,20 @@ func (w *write) toBody(ctx context.Context) error {
 		return err
 	}
 	all := w.whole()
-	if w.h.chunked && !all.chunked && len(p) > 0 {
+	if w.h.chunked && !all.Chunked && len(p) > 0 {
 		p = slices.Concat([]byte(strconv.FormatInt(int64(len(p)), 16)+"\r\n"), p, []byte("\r\n"))
 	}
-	open := w.it.goOn(w.h, len(all.entity), all.last)
-	return w.it.in.transmit(ctx, w.h.x, outgoing{pieces: cut(p, w.split), pause: w.pause, open: open})
+	open := w.it.goOn(w.h, len(all.Entity), all.Last)
+	return w.it.in.transmit(ctx, w.h.x, outgoing{pieces: render.Cut(p, w.split), pause: w.pause, open: open})
 }
 
 // whole joins the parts that are not frames.
-func (w *write) whole() rendered {
-	var all rendered
+func (w *write) whole() render.Body {
+	var all render.Body
 	for _, p := range w.parts {
-		all.entity = append(all.entity, p.entity...)
-		all.chunked = all.chunked || p.chunked
-		all.last = all.last || p.last
+		all.Entity = append(all.Entity, p.Entity...)
+		all.Chunked = all.Chunked || p.Chunked
+		all.Last = all.Last || p.Last
 	}
 	return all
 }
@@ -218,8 +154,8 @@ func (w *write) whole() rendered {
 func (w *write) toStream(ctx context.Context) error {
 	stream := w.h.x.Snapshot().Stream
 	for _, p := range w.parts {
-		if p.frame != nil {
-			raw, err := w.frameBytes(*p.frame, stream)
+		if p.Frame != nil {
+			raw, err := w.frameBytes(*p.Frame, stream)
 			if err != nil {
 				return err
 			}
@@ -228,8 +164,8 @@ func (w *write) toStream(ctx context.Context) error {
 			}
 			continue
 		}
-		open := w.it.goOn(w.h, len(p.entity), p.last)
-		out := outgoing{pieces: cut(p.entity, w.split), pause: w.pause, http2: true, open: open}
+		open := w.it.goOn(w.h, len(p.Entity), p.Last)
+		out := outgoing{pieces: render.Cut(p.Entity, w.split), pause: w.pause, http2: true, open: open}
 		if err := w.it.in.transmit(ctx, w.h.x, out); err != nil {
 			return err
 		}

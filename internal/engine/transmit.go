@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"assay/internal/crash"
+	"assay/internal/engine/render"
 	"assay/internal/transport"
 )
 
 // begin announces a request on a connection; on HTTP/2 this sends its fields. If there
 // is no error, the body must follow. It returns an exchange in any case.
-func begin(ctx context.Context, rec *transport.Recorder, conn *transport.Conn, req *request) (*transport.Exchange, error) {
-	if !req.http2 {
+func begin(ctx context.Context, rec *transport.Recorder, conn *transport.Conn, req *render.Request) (*transport.Exchange, error) {
+	if !req.HTTP2 {
 		return conn.Begin(req.Call), nil
 	}
-	x, err := conn.Request(ctx, req.Call, len(req.body) == 0 && req.missing == 0)
+	x, err := conn.Request(ctx, req.Call, len(req.Content) == 0 && req.Missing == 0)
 	if x == nil {
 		if err == nil {
 			err = fmt.Errorf("no stream was opened on connection %d", conn.ID())

@@ -7,26 +7,31 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
-// expand replaces ${run}, ${iteration}, ${token}, ${dir}, ${name}, ${NAME.pid}, ${NAME.tag} and values
-// of responses in s by their values. For a pid it waits for the start event, for a value of a
-// response until it is there, and returns errExpired if it never comes.
-func (it *iteration) expand(ctx context.Context, s string) (string, error) {
-	var failed error
-	out, err := scenarios.Expand(s, func(name string) (string, bool) {
-		if failed != nil {
-			return "", true
+// resolve returns a step with the values of its variables, and with the pid of the earlier start that it names. It waits for
+// a pid until the start event, and for a value of a response until it is there, and returns errExpired if it never comes.
+func (it *iteration) resolve(ctx context.Context, st *scenarios.Step) (*scenarios.Step, error) {
+	st, err := st.Resolve(func(name string) (string, error) { return it.lookup(ctx, name) })
+	if err != nil {
+		return nil, err
+	}
+	if c, calls := st.Call(); calls && c.Target != nil && c.Target.To != "" {
+		h, err := it.handle(c.Target.To)
+		if err != nil {
+			return nil, err
 		}
-		value, err := it.lookup(ctx, name)
-		failed = err
-		return value, true
-	})
-	return out, firstError(failed, err)
+		pid, err := it.pid(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		c.Target.PID = new(int64(pid))
+	}
+	return st, nil
 }
 
+// lookup returns the value of a variable.
 func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 	switch name {
 	case "run":
@@ -34,7 +39,7 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 	case "iteration":
 		return strconv.Itoa(it.index), nil
 	case "token":
-		return it.in.token(), nil
+		return it.render().Token(), nil
 	case "dir":
 		return it.dir(), nil
 	case "name":
@@ -61,16 +66,6 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 	return strconv.FormatUint(uint64(pid), 10), nil
 }
 
-// token returns the access token that requests carry, "" without one.
-func (in *instance) token() string {
-	for _, h := range in.target.Headers(in.s.ID, in.run.ID) {
-		if strings.EqualFold(h.Name, "X-Access-Token") {
-			return h.Value
-		}
-	}
-	return ""
-}
-
 // variablesIn returns the values of the variables that a value of a script contains.
 // For a pid it waits, as expand does.
 func (it *iteration) variablesIn(ctx context.Context, v any) (map[string]string, error) {
@@ -87,59 +82,6 @@ func (it *iteration) variablesIn(ctx context.Context, v any) (map[string]string,
 		return "", true
 	})
 	return vars, firstError(failed, err)
-}
-
-// isPID reports whether s is exactly one ${NAME.pid}.
-func isPID(s string) bool {
-	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, ".pid}") && strings.Count(s, "}") == 1
-}
-
-// expandValue expands every string of a value of a script, but no keys. A string that
-// is exactly one pid becomes a number, as the field of a message requires.
-func (it *iteration) expandValue(ctx context.Context, v any) (any, error) {
-	switch v := v.(type) {
-	case string:
-		out, err := it.expand(ctx, v)
-		if err != nil {
-			return nil, err
-		}
-		if isPID(v) {
-			return json.Number(out), nil
-		}
-		return out, nil
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			x, err := it.expandValue(ctx, value)
-			if err != nil {
-				return nil, err
-			}
-			out[key] = x
-		}
-		return out, nil
-	case []any:
-		out := make([]any, len(v))
-		for i, value := range v {
-			x, err := it.expandValue(ctx, value)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = x
-		}
-		return out, nil
-	}
-	return v, nil
-}
-
-// jsonOf returns the compact JSON of a value of a script, with its variables expanded.
-// The keys of objects are sorted, so that the bytes are the same in each run. The shell
-// of the target replaces /bin/sh in a /bin/sh -c command.
-func (it *iteration) jsonOf(ctx context.Context, v any) ([]byte, error) {
-	v, err := it.expandValue(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return call.Marshal(scenarios.InShell(v, it.in.target.Shell()))
 }
 
 func firstError(errs ...error) error {

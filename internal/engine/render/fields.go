@@ -1,6 +1,7 @@
-package engine
+package render
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"assay/internal/envd/call"
 )
 
-// headerPlan determines the header fields of a well-formed request.
-type headerPlan struct {
+// fields determines the header fields of a well-formed request.
+type fields struct {
 	form        call.Form
 	rpc         string // its protocol fields are sent; "" for none
 	contentType string
@@ -28,8 +29,8 @@ type headerPlan struct {
 //
 // HTTP/2 has only lower-case names, and neither Connection nor Transfer-Encoding (RFC
 // 9113, 8.2); a script may still add them.
-func (in *instance) headers(p headerPlan) []bundle.Header {
-	hs := slices.Clone(in.target.Headers(in.s.ID, in.run.ID))
+func (r Renderer) headers(p fields) []bundle.Header {
+	hs := slices.Clone(r.Target.Headers(r.Scenario, r.Run))
 	add := func(name, value string) { hs = append(hs, bundle.Header{Name: name, Value: value}) }
 	if p.rpc != "" {
 		p.protocolFields(add)
@@ -62,7 +63,7 @@ func (in *instance) headers(p headerPlan) []bundle.Header {
 }
 
 // protocolFields adds the field by which a server recognizes the protocol, and the deadline.
-func (p headerPlan) protocolFields(add func(name, value string)) {
+func (p fields) protocolFields(add func(name, value string)) {
 	own := p.form.ProtocolField()
 	add(own.Name, own.Value)
 	switch {
@@ -75,7 +76,7 @@ func (p headerPlan) protocolFields(add func(name, value string)) {
 
 // override applies a script's headers.
 func override(hs []bundle.Header, by map[string]*string) []bundle.Header {
-	names := sortedKeys(by)
+	names := slices.Sorted(maps.Keys(by))
 	for _, name := range names {
 		value := by[name]
 		i := slices.IndexFunc(hs, func(h bundle.Header) bool { return strings.EqualFold(h.Name, name) })

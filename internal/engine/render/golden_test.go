@@ -1,4 +1,4 @@
-package engine
+package render
 
 import (
 	"flag"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
+	"assay/internal/target"
 	"assay/internal/testkit"
 	"assay/scenarios"
 )
@@ -15,6 +17,10 @@ var update = flag.Bool("update", false, "rewrite testdata/requests/engine.txt")
 
 // everyRequest has one step for each request that a script can make with a single step.
 const everyRequest = `
+id: test.script
+title: Every request
+rules: [test.rule]
+expect: {list: {start: true}}
 steps:
   - start: {as: full, cmd: /bin/cat, args: ["-u", "<&>"], envs: {B: "2", A: "1"}, cwd: /tmp, tag: t, stdin: true, timeout-ms: 90000}
   - start: {as: pty, sh: "stty size >&2", pty: {cols: 80, rows: 24}}
@@ -35,41 +41,46 @@ steps:
 `
 
 func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
-	e := newEnv(newBench(t, "http://127.0.0.1:1").options)
-	s := parse(t, everyRequest)
+	to, err := target.New(target.Options{URL: "http://127.0.0.1:1", UserAgent: "assay/test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenarios.Parse("test.yaml", []byte(everyRequest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Renderer{Target: to, Scenario: s.ID, Run: "run1"}
 	var b strings.Builder
-	for _, protocol := range []string{"connect", "grpc", "grpc-web"} {
-		for _, codec := range []string{"json", "proto"} {
+	for _, protocol := range []string{call.Connect, call.GRPC, call.GRPCWeb} {
+		for _, codec := range []string{call.JSON, call.Proto} {
 			for _, http := range []string{"1.1", "h2c"} {
-				axes := bundle.Axes{Protocol: protocol, Codec: codec, HTTP: http, Compression: "identity"}
-				in := newInstance(e, scenarios.Instance{Scenario: s, Axes: axes})
+				axes := bundle.Axes{Protocol: protocol, Codec: codec, HTTP: http, Compression: call.Identity}
 				fmt.Fprintf(&b, "# %s\n", axes)
-				writeRequests(t, &b, in)
+				writeRequests(t, &b, r, s, call.Form{Protocol: protocol, Codec: codec, HTTP: http, Compression: call.Identity})
 			}
 		}
 	}
-	testkit.Golden(t, "../../testdata/requests/engine.txt", b.String(), *update)
+	testkit.Golden(t, "../../../testdata/requests/engine.txt", b.String(), *update)
 }
 
-func writeRequests(t *testing.T, b *strings.Builder, in *instance) {
+func writeRequests(t *testing.T, b *strings.Builder, r Renderer, s *scenarios.Scenario, f call.Form) {
 	t.Helper()
-	it := in.newIteration(0)
-	for i := range in.s.Steps {
-		plan, ok := it.requestStep(&in.s.Steps[i])
+	for i := range s.Steps {
+		plan, ok := r.Plan(&s.Steps[i])
 		if !ok {
 			t.Fatalf("step %d makes no request", i)
 		}
-		r, err := plan.build(t.Context(), in.form())
+		req, err := plan.Request(f)
 		if err != nil {
-			fmt.Fprintf(b, "%s: not in this codec\n", plan.as) // protobuf's errors differ from build to build
+			fmt.Fprintf(b, "%s: not in this codec\n", plan.As) // protobuf's errors differ from build to build
 			continue
 		}
-		fmt.Fprintf(b, "%s: %s %s %s %q\n", plan.as, r.Method, r.Path, r.Shape, r.head)
-		if r.http2 {
-			for _, h := range r.Headers {
+		fmt.Fprintf(b, "%s: %s %s %s %q\n", plan.As, req.Method, req.Path, req.Shape, req.head)
+		if req.HTTP2 {
+			for _, h := range req.Headers {
 				fmt.Fprintf(b, "  %s: %s\n", h.Name, h.Value)
 			}
 		}
-		fmt.Fprintf(b, "  %q\n", r.body)
+		fmt.Fprintf(b, "  %q\n", req.Content)
 	}
 }
