@@ -1,5 +1,7 @@
 package bundle
 
+import "strings"
+
 // ObservationSchema names the version of the observation's JSON form.
 const ObservationSchema = "assay.observation/v1"
 
@@ -192,6 +194,28 @@ type H2Frame struct {
 	At     Stamp  `json:"at"`
 	// Detail describes the content of the frame: settings, the error code, the increment, decoded fields.
 	Detail string `json:"detail,omitempty"`
+}
+
+// flagACK is the flag of a SETTINGS or PING frame that acknowledges another (RFC 9113, 6.5 and 6.7).
+const flagACK = 1
+
+// Name returns the type, with -ACK for an acknowledging SETTINGS or PING.
+func (f *H2Frame) Name() string {
+	if (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0 {
+		return f.Type + "-ACK"
+	}
+	return f.Type
+}
+
+// Fits reports whether the frame has a name, followed by words of its content if that is more: "RST_STREAM CANCEL".
+func (f *H2Frame) Fits(want string) bool {
+	name, words, _ := strings.Cut(want, " ")
+	return f.Name() == name && strings.Contains(f.Detail, words)
+}
+
+// Concerns reports whether the frame is of a stream or of the whole connection; every frame concerns stream 0.
+func (f *H2Frame) Concerns(stream uint32) bool {
+	return stream == 0 || f.Stream == 0 || f.Stream == stream
 }
 
 // GRPCStatus is the status of a gRPC or gRPC-Web call as sent by the target.

@@ -177,9 +177,6 @@ func TestAWriterOfNoDirectoryKeepsNothing(t *testing.T) {
 		must(t, w.Observation(sampleObservation("a"), Fail))
 		must(t, w.Finish(sampleRun(), nil, sampleReport()))
 		must(t, w.Close())
-		if w.Dir() != "" || w.Err() != nil {
-			t.Error("it says that it kept something")
-		}
 	}
 }
 
@@ -200,9 +197,6 @@ func TestAFailedWriteIsReturnedOnceWithItsPath(t *testing.T) {
 	}
 	if err := w.Observation(sampleObservation("e.f"), Fail); err != nil {
 		t.Errorf("the error came a second time: %v", err)
-	}
-	if w.Err() == nil {
-		t.Error("Err has forgotten it")
 	}
 	_ = full.Close()
 	w.lines[observationsFile].file = whole

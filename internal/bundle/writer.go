@@ -14,8 +14,7 @@ import (
 //
 // A nil Writer, or one with directory "", writes nothing and never fails. All methods are
 // safe for concurrent use. After a failed write to a file (a full disk) the Writer returns
-// the error once, drops later lines of that file, keeps the error in Err, and never seals
-// the bundle.
+// the error once, drops later lines of that file, and never seals the bundle.
 type Writer struct {
 	dir string
 
@@ -106,24 +105,6 @@ func (w *Writer) Omitted() (omitted []OmittedObservation, note string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append(omitted, w.omitted...), Note(w.omitted, w.limit)
-}
-
-// Dir returns the directory, "" if everything is discarded.
-func (w *Writer) Dir() string {
-	if w == nil {
-		return ""
-	}
-	return w.dir
-}
-
-// Err returns the first error of writing a line, or nil.
-func (w *Writer) Err() error {
-	if w == nil {
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
 }
 
 // Script stores a script's text once. Storing the same text again is allowed; another text

@@ -21,14 +21,9 @@ func Loads(a, b Load, o Options) *bundle.Diff {
 	d := &bundle.Diff{Schema: bundle.DiffSchema, Kind: bundle.DiffLoads, A: a.side(), B: b.side(), Context: loadContext(a, b)}
 	put := func(rule string, was, now bundle.Conclusion, message string) {
 		v := bundle.VerdictChange{Rule: rule, Level: "must", Axes: []string{}, Was: was, Now: now, Message: message}
-		switch {
-		case was == now:
-		case Worse(was, now):
-			d.Regressions = append(d.Regressions, v)
-		case better(was, now):
-			d.Fixes = append(d.Fixes, v)
-		default:
-			d.Changes = append(d.Changes, v)
+		if was != now {
+			to := list(d, v)
+			*to = append(*to, v)
 		}
 	}
 	put("load", bundle.Conclusion(a.Report.Verdict), bundle.Conclusion(b.Report.Verdict), firstOf(b.Report.Reasons))

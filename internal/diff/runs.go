@@ -142,18 +142,8 @@ func union[K comparable, V any](a, b map[K]V) map[K]V {
 
 // without returns the ids that are not in other, sorted.
 func without(ids, other []string) []string {
-	has := map[string]bool{}
-	for _, id := range other {
-		has[id] = true
-	}
-	var out []string
-	for _, id := range ids {
-		if !has[id] {
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	out := slices.Compact(slices.Sorted(slices.Values(ids)))
+	return slices.DeleteFunc(out, func(id string) bool { return slices.Contains(other, id) })
 }
 
 // judgedBy returns the ids of the rules of a run.

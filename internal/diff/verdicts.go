@@ -20,10 +20,10 @@ func (c *changes) scenario(k place) {
 	now, has := c.now[k]
 	switch {
 	case !had:
-		c.d.New = addScenario(c.d.New, k, now.Verdict)
+		addScenario(&c.d.New, k, now.Verdict)
 		return
 	case !has:
-		c.d.Vanished = addScenario(c.d.Vanished, k, was.Verdict)
+		addScenario(&c.d.Vanished, k, was.Verdict)
 		return
 	}
 	old, cur := rules(was), rules(now)
@@ -44,7 +44,10 @@ func rules(s bundle.ScenarioResult) map[string]bundle.RuleVerdict {
 func (c *changes) rule(k place, was, now bundle.RuleVerdict, replay string) {
 	if was.Verdict == now.Verdict {
 		if was.Seen != now.Seen {
-			c.d.Seen = addSeen(c.d.Seen, k, was, now)
+			v := bundle.SeenChange{Rule: now.ID, Scenario: k.scenario, Axes: []string{}, Was: was.Seen, Now: now.Seen}
+			note(&c.d.Seen, k, v, func(o *bundle.SeenChange) *[]string { return &o.Axes }, func(o *bundle.SeenChange) bool {
+				return o.Rule == v.Rule && o.Scenario == v.Scenario && o.Was == v.Was && o.Now == v.Now
+			})
 		}
 		return
 	}
@@ -55,16 +58,23 @@ func (c *changes) rule(k place, was, now bundle.RuleVerdict, replay string) {
 	if now.ID == "" {
 		v.Rule, v.Level = was.ID, was.Level
 	}
-	switch {
-	case Worse(was.Verdict, now.Verdict):
-		c.d.Regressions = addChange(c.d.Regressions, k, v)
-	case better(was.Verdict, now.Verdict):
-		c.d.Fixes = addChange(c.d.Fixes, k, v)
-	case v.Was == "" && holds(v.Now), v.Now == "" && holds(v.Was):
-		// A standing rule that newly applies and holds is not a change.
-	default:
-		c.d.Changes = addChange(c.d.Changes, k, v)
+	if v.Was == "" && holds(v.Now) || v.Now == "" && holds(v.Was) {
+		return // a standing rule that newly applies and holds is not a change
 	}
+	note(list(c.d, v), k, v, func(o *bundle.VerdictChange) *[]string { return &o.Axes }, func(o *bundle.VerdictChange) bool {
+		return o.Rule == v.Rule && o.Scenario == v.Scenario && o.Was == v.Was && o.Now == v.Now
+	})
+}
+
+// list returns the list of a comparison to which a change belongs.
+func list(d *bundle.Diff, v bundle.VerdictChange) *[]bundle.VerdictChange {
+	switch {
+	case Worse(v.Was, v.Now):
+		return &d.Regressions
+	case better(v.Was, v.Now):
+		return &d.Fixes
+	}
+	return &d.Changes
 }
 
 // trouble orders verdicts by severity: holds, an allowed breach, a broken should or may,
@@ -126,42 +136,19 @@ func better(was, now bundle.Conclusion) bool {
 
 func holds(c bundle.Conclusion) bool { return c == bundle.Pass || c == bundle.UnexpectedPass }
 
-// addChange adds a change, or adds its axes to an equal change.
-func addChange(all []bundle.VerdictChange, k place, v bundle.VerdictChange) []bundle.VerdictChange {
-	i := slices.IndexFunc(all, func(o bundle.VerdictChange) bool {
-		return o.Rule == v.Rule && o.Scenario == v.Scenario && o.Was == v.Was && o.Now == v.Now
-	})
-	if i < 0 {
-		all, i = append(all, v), len(all)
-	}
-	all[i].Axes = withAxes(all[i].Axes, k)
-	return all
+func addScenario(to *[]bundle.DiffScenario, k place, verdict bundle.Conclusion) {
+	note(to, k, bundle.DiffScenario{ID: k.scenario, Axes: []string{}, Verdict: verdict},
+		func(o *bundle.DiffScenario) *[]string { return &o.Axes },
+		func(o *bundle.DiffScenario) bool { return o.ID == k.scenario && o.Verdict == verdict })
 }
 
-func addSeen(all []bundle.SeenChange, k place, was, now bundle.RuleVerdict) []bundle.SeenChange {
-	i := slices.IndexFunc(all, func(o bundle.SeenChange) bool {
-		return o.Rule == now.ID && o.Scenario == k.scenario && o.Was == was.Seen && o.Now == now.Seen
-	})
+// note adds an entry about a place to a list, or the axes of the place to an equal entry. The whole run has no axes.
+func note[T any](to *[]T, k place, entry T, axes func(*T) *[]string, equal func(*T) bool) {
+	i := slices.IndexFunc(*to, func(o T) bool { return equal(&o) })
 	if i < 0 {
-		all, i = append(all, bundle.SeenChange{Rule: now.ID, Scenario: k.scenario, Axes: []string{}, Was: was.Seen, Now: now.Seen}), len(all)
+		*to, i = append(*to, entry), len(*to)
 	}
-	all[i].Axes = withAxes(all[i].Axes, k)
-	return all
-}
-
-func addScenario(all []bundle.DiffScenario, k place, verdict bundle.Conclusion) []bundle.DiffScenario {
-	i := slices.IndexFunc(all, func(o bundle.DiffScenario) bool { return o.ID == k.scenario && o.Verdict == verdict })
-	if i < 0 {
-		all, i = append(all, bundle.DiffScenario{ID: k.scenario, Axes: []string{}, Verdict: verdict}), len(all)
+	if of := axes(&(*to)[i]); k.axes != "" {
+		*of = append(*of, k.axes)
 	}
-	all[i].Axes = withAxes(all[i].Axes, k)
-	return all
-}
-
-// withAxes adds the axes of a place; the whole run has none.
-func withAxes(axes []string, k place) []string {
-	if k.axes == "" {
-		return axes
-	}
-	return append(axes, k.axes)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"assay/internal/bundle"
@@ -89,25 +88,13 @@ func (it *iteration) needConn(h *handle, what bundle.Wait, met func() bool) (wai
 	return it.onConn(h, what, met), nil
 }
 
-// flagACK marks a SETTINGS or PING frame that acknowledges another (RFC 9113, 6.5 and
-// 6.7).
-const flagACK = 1
-
-// frameCame reports whether a frame of that name came: a type, with -ACK for an
-// acknowledging SETTINGS or PING, followed by words of its content ("RST_STREAM
-// CANCEL"). For an exchange only frames of its stream and of stream 0 count.
+// frameCame reports whether a frame of that name came. For an exchange only frames of its stream and of stream 0 count.
 func frameCame(h *handle, name string) bool {
-	kind, words, _ := strings.Cut(name, " ")
-	kind, ack := strings.CutSuffix(kind, "-ACK")
 	var stream uint32
 	if h.x != nil {
 		stream = h.x.Snapshot().Stream
 	}
-	return slices.ContainsFunc(h.conn.H2Frames(), func(f bundle.H2Frame) bool {
-		acks := (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0
-		own := stream == 0 || f.Stream == 0 || f.Stream == stream
-		return f.Type == kind && acks == ack && own && strings.Contains(f.Detail, words)
-	})
+	return slices.ContainsFunc(h.conn.H2Frames(), func(f bundle.H2Frame) bool { return f.Concerns(stream) && f.Fits(name) })
 }
 
 // onAnswer waits for a state of an exchange; for a connection of an open step, of the

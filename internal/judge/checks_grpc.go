@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 
+	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
 	"assay/internal/wire"
@@ -105,24 +106,18 @@ func checkWebHTTPTrailers(e *exam) applied {
 	if !e.webAnswer() {
 		return notApplied()
 	}
-	if ts := e.x.Response.Trailers; len(ts) > 0 {
-		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
-	}
-	return fulfilled()
+	return e.withoutTrailers()
 }
 
 // checkGoAwayBeforeClose: a server sends GOAWAY before it closes an HTTP/2 connection, so that
 // the client knows which requests were processed. It does not apply if Assay closed first.
 func checkGoAwayBeforeClose(e *exam) applied {
 	c := e.conn(e.x.Conn)
-	if c == nil || !strings.HasPrefix(c.HTTP, "h2") || c.Ended == nil || c.Ended.By != "peer" ||
-		strings.Contains(c.Ended.Err, afterOurFIN) {
+	if !overH2(c) || !byPeer(c) || strings.Contains(c.Ended.Err, afterOurFIN) {
 		return notApplied()
 	}
-	for i := range c.H2 {
-		if c.H2[i].Dir == "received" && c.H2[i].Type == "GOAWAY" {
-			return fulfilled()
-		}
+	if received(c, func(f *bundle.H2Frame) bool { return f.Type == "GOAWAY" }) {
+		return fulfilled()
 	}
 	return breaks(-1, "want GOAWAY before the connection closes, saw it closed after %s", h2Seen(c))
 }

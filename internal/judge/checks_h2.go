@@ -46,7 +46,7 @@ func checkGoAwayFinishes(e *exam) applied {
 	if !promised {
 		return notApplied()
 	}
-	if c.Ended != nil && c.Ended.By == "peer" && (e.x.Outcome == bundle.OutcomeClosed || e.x.Outcome == bundle.OutcomeReset) {
+	if byPeer(c) && (e.x.Outcome == bundle.OutcomeClosed || e.x.Outcome == bundle.OutcomeReset) {
 		return breaks(-1, "want stream %d, which the GOAWAY covers, to run to its end, saw the connection closed before", e.x.Stream)
 	}
 	return fulfilled()

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"slices"
+
 	"assay/internal/bundle"
 	"assay/internal/wire"
 )
@@ -13,17 +15,15 @@ func checkStdioExitOnce(e *exam) applied {
 	if !e.x.Switched() {
 		return notApplied()
 	}
-	_, first := endEvent(e.x)
-	if first < 0 {
+	at := eventFrames(e.x, bundle.EventEnd)
+	if len(at) == 0 {
 		if c := e.x.Closing; c != nil && c.Code == closeNormal && !c.Answer {
 			return breaks(-1, "want an exit message before close code 1000, saw none (%s)", answer(e.x)).as(bundle.SymptomNoEnd)
 		}
 		return notApplied()
 	}
-	for i := first + 1; i < len(e.x.Events); i++ {
-		if ev := &e.x.Events[i]; ev.Kind == bundle.EventEnd {
-			return breaks(frameOff(e.x, ev.Frame), "want one exit message, saw a second (%s)", place(e.x, ev.Frame)).as(bundle.SymptomEndEvent)
-		}
+	if len(at) > 1 {
+		return breaks(frameOff(e.x, at[1]), "want one exit message, saw a second (%s)", place(e.x, at[1])).as(bundle.SymptomEndEvent)
 	}
 	return fulfilled()
 }
@@ -34,15 +34,10 @@ func checkStdioExitLast(e *exam) applied {
 	if !e.x.Switched() || first < 0 {
 		return notApplied()
 	}
-	again := map[int]bool{}
-	for i := range e.x.Events {
-		if e.x.Events[i].Kind == bundle.EventEnd {
-			again[e.x.Events[i].Frame] = true
-		}
-	}
+	again := eventFrames(e.x, bundle.EventEnd)
 	for i := end.Frame + 1; end.Frame >= 0 && i < len(e.x.Frames); i++ {
 		f := &e.x.Frames[i]
-		if op := wire.WSOpcode(f.Flags & 0xf); !op.Control() && !again[i] {
+		if op := wire.WSOpcode(f.Flags & 0xf); !op.Control() && !slices.Contains(again, i) {
 			return breaks(f.Off, "want the exit message as the last one, saw a %s message after it (%s)", op, place(e.x, i)).as(bundle.SymptomOrder)
 		}
 	}

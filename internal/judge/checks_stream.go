@@ -16,6 +16,10 @@ func checkHTTPTrailers(e *exam) applied {
 	if !e.connect() || e.x.Outcome != bundle.OutcomeComplete {
 		return notApplied()
 	}
+	return e.withoutTrailers()
+}
+
+func (e *exam) withoutTrailers() applied {
 	if ts := e.x.Response.Trailers; len(ts) > 0 {
 		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
 	}

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/internal/bundle"
@@ -15,11 +16,7 @@ const checkExposition = "metrics-exposition"
 
 // standingScrapes judges the scrapes of an observation by a rule that lists checkExposition.
 func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observation) {
-	listed := false
-	for _, entry := range r.Standing {
-		listed = listed || entry == "check:"+checkExposition
-	}
-	if !listed {
+	if !slices.Contains(r.Standing, "check:"+checkExposition) {
 		return
 	}
 	for i := range o.Scrapes {
@@ -40,10 +37,9 @@ func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observati
 
 // firstBreach returns the first problem that breaks the format, not only a recommendation.
 func firstBreach(problems []string) string {
-	for _, p := range problems {
-		if !strings.Contains(p, ": "+ledger.ShouldPrefix) {
-			return p
-		}
+	i := slices.IndexFunc(problems, func(p string) bool { return !strings.Contains(p, ": "+ledger.ShouldPrefix) })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return problems[i]
 }

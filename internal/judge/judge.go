@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -37,7 +38,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		return j.skipped(own, o)
 	}
 	if id := unanswered(s, run, o); id != "" {
-		return j.unjudged(own, o, "the probe for "+id+" got no response, and neither did this scenario")
+		return j.unjudged(own, o, bundle.Inconclusive, "the probe for "+id+" got no response, and neither did this scenario", bundle.SymptomNoAnswer)
 	}
 	tallies := j.clauses(s, run, o)
 	for id, t := range j.standing(run, o) {
@@ -104,14 +105,7 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 	if o.Skip.Detail != "" {
 		message += ": " + phrase.Clip(o.Skip.Detail)
 	}
-	verdicts := make([]bundle.Verdict, 0, len(rules))
-	for _, id := range rules {
-		verdicts = append(verdicts, bundle.Verdict{
-			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id),
-			Conclusion: conclusion, Message: message,
-		})
-	}
-	return verdicts
+	return j.unjudged(rules, o, conclusion, message, "")
 }
 
 // unanswered returns a feature that the scenario needs and whose probe was inconclusive, if the
@@ -141,13 +135,12 @@ func unanswered(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) s
 	return ""
 }
 
-// unjudged returns inconclusive verdicts for all rules of a scenario.
-func (j *Judge) unjudged(rules []string, o *bundle.Observation, why string) []bundle.Verdict {
+// unjudged returns the same verdict for all rules of an observation that is not judged.
+func (j *Judge) unjudged(rules []string, o *bundle.Observation, c bundle.Conclusion, why string, symptom bundle.Symptom) []bundle.Verdict {
 	verdicts := make([]bundle.Verdict, 0, len(rules))
 	for _, id := range rules {
 		verdicts = append(verdicts, bundle.Verdict{
-			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id), Conclusion: bundle.Inconclusive,
-			Message: why, Symptom: bundle.SymptomNoAnswer,
+			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id), Conclusion: c, Message: why, Symptom: symptom,
 		})
 	}
 	return verdicts
@@ -254,14 +247,6 @@ func nowhere() bundle.Evidence {
 }
 
 func sorted(verdicts []bundle.Verdict) []bundle.Verdict {
-	slices.SortStableFunc(verdicts, func(a, b bundle.Verdict) int {
-		if a.Rule < b.Rule {
-			return -1
-		}
-		if a.Rule > b.Rule {
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(verdicts, func(a, b bundle.Verdict) int { return cmp.Compare(a.Rule, b.Rule) })
 	return verdicts
 }

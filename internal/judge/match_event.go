@@ -21,6 +21,16 @@ func endEvent(x *bundle.Exchange) (*bundle.Event, int) {
 	return nil, -1
 }
 
+// eventFrames returns the frames of the events of a kind.
+func eventFrames(x *bundle.Exchange, kind bundle.EventKind) (at []int) {
+	for i := range x.Events {
+		if x.Events[i].Kind == kind {
+			at = append(at, x.Events[i].Frame)
+		}
+	}
+	return at
+}
+
 // matchStart requires a start event as the first event or, if false, none.
 func matchStart(l *look) finding {
 	first := slices.IndexFunc(l.x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart })
@@ -124,31 +134,18 @@ func endWant(m *scenarios.EndMatch) string {
 
 // matchEnds counts end events: once, at-most-once, never.
 func matchEnds(l *look) finding {
-	var at []int
-	for i := range l.x.Events {
-		if l.x.Events[i].Kind == bundle.EventEnd {
-			at = append(at, l.x.Events[i].Frame)
-		}
-	}
+	at := eventFrames(l.x, bundle.EventEnd)
 	n := len(at)
-	switch l.m.Ends {
-	case "once":
-		if n == 0 {
-			return l.fails(-1, "end events: want exactly one, saw none (%s)", answer(l.x)).as(noEnd(l.x))
-		}
-		if n > 1 {
-			return l.fails(frameOff(l.x, at[1]), "end events: want exactly one, saw %d (the second: %s)", n, place(l.x, at[1]))
-		}
-	case "at-most-once":
-		if n > 1 {
-			return l.fails(frameOff(l.x, at[1]), "end events: want at most one, saw %d (the second: %s)", n, place(l.x, at[1]))
-		}
-	case "never":
-		if n > 0 {
-			return l.fails(frameOff(l.x, at[0]), "end events: want none, saw %d (the first: %s)", n, place(l.x, at[0]))
-		}
-	default:
+	want, known := map[string]string{"once": "exactly one", "at-most-once": "at most one", "never": "none"}[l.m.Ends]
+	switch {
+	case !known:
 		return l.toolError("the script has ends: %s; want once, at-most-once or never", phrase.QuoteString(l.m.Ends))
+	case n == 0 && l.m.Ends == "once":
+		return l.fails(-1, "end events: want %s, saw none (%s)", want, answer(l.x)).as(noEnd(l.x))
+	case n > 0 && l.m.Ends == "never":
+		return l.fails(frameOff(l.x, at[0]), "end events: want %s, saw %d (the first: %s)", want, n, place(l.x, at[0]))
+	case n > 1:
+		return l.fails(frameOff(l.x, at[1]), "end events: want %s, saw %d (the second: %s)", want, n, place(l.x, at[1]))
 	}
 	return finding{}
 }

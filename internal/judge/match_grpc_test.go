@@ -118,7 +118,7 @@ func TestFramesOfAConnection(t *testing.T) {
 	frames := []bundle.H2Frame{
 		{Dir: "received", Type: "SETTINGS"},
 		{Dir: "sent", Type: "PING"},
-		{Dir: "received", Type: "PING", Flags: flagACK},
+		{Dir: "received", Type: "PING", Flags: 1},
 		{Dir: "received", Type: "RST_STREAM", Stream: 1, Detail: "CANCEL"},
 		{Dir: "received", Type: "RST_STREAM", Stream: 3, Detail: "INTERNAL_ERROR"},
 	}

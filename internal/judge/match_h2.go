@@ -9,9 +9,6 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// flagACK is the ACK flag of SETTINGS and PING.
-const flagACK = 0x1
-
 // matchH2 requires these HTTP/2 frames from the peer.
 func matchH2(l *look) finding {
 	c, f := l.h2Conn()
@@ -53,17 +50,10 @@ func (l *look) h2Conn() (*bundle.Conn, finding) {
 	return c, finding{}
 }
 
-// h2Is reports whether a frame came from the peer and fits a name in a script: a type, with
-// -ACK for an acknowledging SETTINGS or PING, optionally followed by words of its content. An
-// exchange on a stream sees only that stream and stream 0.
+// h2Is reports whether a frame came from the peer and fits a name in a script. An exchange on a stream sees only that stream
+// and stream 0.
 func (l *look) h2Is(f *bundle.H2Frame, name string) bool {
-	if f.Dir != "received" || l.x.Stream != 0 && f.Stream != 0 && f.Stream != l.x.Stream {
-		return false
-	}
-	kind, words, _ := strings.Cut(name, " ")
-	kind, ack := strings.CutSuffix(kind, "-ACK")
-	acks := (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0
-	return f.Type == kind && ack == acks && strings.Contains(f.Detail, words)
+	return f.Dir == "received" && f.Concerns(l.x.Stream) && f.Fits(name)
 }
 
 // h2Seen lists the received frames; equal neighbours are listed once.
@@ -74,22 +64,21 @@ func h2Seen(c *bundle.Conn) string {
 			words = append(words, h2Text(&c.H2[i]))
 		}
 	}
+	return orNone(listOnce(words))
+}
+
+// listOnce lists words, equal neighbours once, at most twelve.
+func listOnce(words []string) string {
 	words = slices.Compact(words)
 	const most = 12
 	if len(words) > most {
 		words = append(words[:most:most], "…")
 	}
-	if len(words) == 0 {
-		return "none"
-	}
 	return strings.Join(words, ", ")
 }
 
 func h2Text(f *bundle.H2Frame) string {
-	text := f.Type
-	if (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0 {
-		text += "-ACK"
-	}
+	text := f.Name()
 	if f.Stream != 0 {
 		text += " on stream " + strconv.FormatUint(uint64(f.Stream), 10)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
@@ -123,13 +122,5 @@ func socketSeen(x *bundle.Exchange) string {
 	for i := range x.Frames {
 		words = append(words, socketKind(&x.Frames[i]))
 	}
-	words = slices.Compact(words)
-	const most = 12
-	if len(words) > most {
-		words = append(words[:most:most], "…")
-	}
-	if len(words) == 0 {
-		return "none (" + answer(x) + ")"
-	}
-	return fmt.Sprintf("%s (%s)", strings.Join(words, ", "), answer(x))
+	return fmt.Sprintf("%s (%s)", orNone(listOnce(words)), answer(x))
 }

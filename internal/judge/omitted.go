@@ -18,14 +18,7 @@ func (j *Judge) omitted(s *scenarios.Scenario, o *bundle.Observation, then []bun
 		}
 	}
 	slices.Sort(rules)
-	verdicts := []bundle.Verdict{}
-	for _, id := range slices.Compact(rules) {
-		verdicts = append(verdicts, bundle.Verdict{
-			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id), Conclusion: bundle.Inconclusive,
-			Message: "the evidence was not kept: " + phrase.Clip(o.Omitted.Reason),
-		})
-	}
-	return verdicts
+	return j.unjudged(slices.Compact(rules), o, bundle.Inconclusive, "the evidence was not kept: "+phrase.Clip(o.Omitted.Reason), "")
 }
 
 // ofRun is Run for observations of which some may not have been kept: a rule that holds for the

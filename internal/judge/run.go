@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -282,7 +283,7 @@ func (j *Judge) monotone(run *bundle.Run, obs []*bundle.Observation) (bundle.Ver
 	v := bundle.Verdict{Rule: ruleMonotone, Level: j.level(ruleMonotone)}
 	received := slices.Clone(readings)
 	slices.SortStableFunc(received, func(a, b reading) int { return order(a.scrape.Received, b.scrape.Received) })
-	var high map[string]reading
+	high := map[string]reading{}
 	next, lives := 0, 0
 	var deaths []bundle.Death
 	if run != nil {
@@ -290,21 +291,21 @@ func (j *Judge) monotone(run *bundle.Run, obs []*bundle.Observation) (bundle.Ver
 	}
 	for _, r := range readings {
 		for ; next < len(received) && received[next].scrape.Received.Before(r.scrape.Sent); next++ {
-			high = raise(high, received[next])
+			raise(high, received[next])
 		}
 		for ; lives < len(deaths) && deaths[lives].At.Before(r.scrape.Sent); lives++ {
-			high = nil
+			clear(high)
 		}
 		if lives < len(deaths) && deaths[lives].Since.Before(r.scrape.Received) {
 			continue // it may be of the next life
 		}
-		for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled} {
+		for _, key := range ledger.Totals {
 			before, seen := high[key]
-			if !seen || len(ledger.Monotone(only(before.counters, key), only(r.counters, key))) == 0 {
-				continue
-			}
 			b, _ := before.counters.Get(key)
 			a, _ := r.counters.Get(key)
+			if !seen || a >= b {
+				continue
+			}
 			j.conclude(&v, finding{grade: violated, symptom: bundle.SymptomCounters, at: nowhere(), message: fmt.Sprintf(
 				"counter %s went down from %s (scrape %s of %s) to %s (scrape %s of %s)",
 				key, ledger.Number(b), before.scrape.Name, before.scenario, ledger.Number(a), r.scrape.Name, r.scenario)})
@@ -316,26 +317,9 @@ func (j *Judge) monotone(run *bundle.Run, obs []*bundle.Observation) (bundle.Ver
 	return v, true
 }
 
-// only returns c with one counter, so that it is compared alone.
-func only(c ledger.Counters, key string) ledger.Counters {
-	v, _ := c.Get(key)
-	switch key {
-	case ledger.KeyOK:
-		return ledger.Counters{OK: v}
-	case ledger.KeyError:
-		return ledger.Counters{Error: v}
-	case ledger.KeyKilled:
-		return ledger.Counters{Killed: v}
-	}
-	return ledger.Counters{Started: v}
-}
-
 // raise keeps the reading with the highest value of each counter.
-func raise(high map[string]reading, r reading) map[string]reading {
-	if high == nil {
-		high = map[string]reading{}
-	}
-	for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled} {
+func raise(high map[string]reading, r reading) {
+	for _, key := range ledger.Totals {
 		v, _ := r.counters.Get(key)
 		old, seen := high[key]
 		was, _ := old.counters.Get(key)
@@ -343,7 +327,6 @@ func raise(high map[string]reading, r reading) map[string]reading {
 			high[key] = r
 		}
 	}
-	return high
 }
 
 // readings returns all readable scrapes of the run in the order in which they were sent.
@@ -367,12 +350,4 @@ func (j *Judge) readings(obs []*bundle.Observation) []reading {
 	return all
 }
 
-func order(a, b bundle.Stamp) int {
-	switch {
-	case a.Before(b):
-		return -1
-	case b.Before(a):
-		return 1
-	}
-	return 0
-}
+func order(a, b bundle.Stamp) int { return cmp.Compare(a.N, b.N) }

@@ -120,7 +120,7 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 // reports.
 func (e *exam) entry(entry string) applied {
 	if name, ok := strings.CutPrefix(entry, "check:"); ok {
-		check := checkByName(name)
+		check := checks()[name]
 		if check == nil {
 			return notApplied()
 		}
@@ -168,13 +168,3 @@ var checks = sync.OnceValue(func() map[string]func(*exam) applied { //nolint:goc
 		"execute-end-last":          checkExecuteEndLast,
 	}
 })
-
-// checkByName returns the check of that name, or nil.
-func checkByName(name string) func(*exam) applied { return checks()[name] }
-
-// Known reports whether the judge knows an entry of a rule's standing list: a check must exist;
-// any other entry is taken for a kind of violation.
-func Known(entry string) bool {
-	name, ok := strings.CutPrefix(entry, "check:")
-	return !ok || checkByName(name) != nil || name == checkExposition || name == checkAtRest || name == checkMonotone
-}

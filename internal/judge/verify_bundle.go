@@ -16,9 +16,9 @@ func consistent(b *bundle.Bundle, found *bundle.Verification) {
 		if wrong := unlikeRun(b.Manifest, b.Run); len(wrong) > 0 {
 			found.Add(bundle.ProblemManifest, "manifest.json", "it differs from run.json in "+strings.Join(wrong, ", "))
 		}
-		if !slices.Equal(leftOutBy(b.Manifest), omittedIn(b.Observations)) {
+		if omitted := omittedIn(b.Observations); !slices.Equal(b.Manifest.Omitted, omitted) {
 			found.Add(bundle.ProblemManifest, "manifest.json",
-				fmt.Sprintf("it lists %d omitted observations, which are not the %d in observations.jsonl", len(b.Manifest.Omitted), len(omittedIn(b.Observations))))
+				fmt.Sprintf("it lists %d omitted observations, which are not the %d in observations.jsonl", len(b.Manifest.Omitted), len(omitted)))
 		}
 	}
 	for _, r := range b.Reproducers {
@@ -31,46 +31,26 @@ func consistent(b *bundle.Bundle, found *bundle.Verification) {
 // unlikeRun names the fields in which a manifest differs from the run.
 func unlikeRun(m *bundle.Manifest, run *bundle.Run) []string {
 	var wrong []string
-	for _, f := range []struct {
-		name string
-		same bool
-	}{
-		{"tool", m.Tool == run.Tool},
-		{"run", m.Run == run.ID},
-		{"target", same(m.Target, run.Target)},
-		{"profile", m.Profile == run.Profile},
-		{"seed", m.Seed == run.Seed},
-		{"interrupted", m.Interrupted == run.Interrupted},
-	} {
-		if !f.same {
-			wrong = append(wrong, f.name)
+	differ := func(name string, differ bool) {
+		if differ {
+			wrong = append(wrong, name)
 		}
 	}
+	differ("tool", m.Tool != run.Tool)
+	differ("run", m.Run != run.ID)
+	differ("target", !same(m.Target, run.Target))
+	differ("profile", m.Profile != run.Profile)
+	differ("seed", m.Seed != run.Seed)
+	differ("interrupted", m.Interrupted != run.Interrupted)
 	return wrong
 }
 
-// leftOutBy returns the omitted observations that the manifest lists, sorted; omittedIn returns
-// those of the observations.
-func leftOutBy(m *bundle.Manifest) []string {
-	var all []string
-	for _, o := range m.Omitted {
-		all = append(all, unkept(o.Scenario, o.Axes, o.Bytes))
-	}
-	slices.Sort(all)
-	return all
-}
-
-func omittedIn(obs []*bundle.Observation) []string {
-	var all []string
+// omittedIn lists the observations that were not kept, in the order in which they were written.
+func omittedIn(obs []*bundle.Observation) (all []bundle.OmittedObservation) {
 	for _, o := range obs {
 		if o.Omitted != nil {
-			all = append(all, unkept(o.Scenario, o.Axes, o.Omitted.Bytes))
+			all = append(all, bundle.OmittedObservation{Scenario: o.Scenario, Axes: o.Axes, Bytes: o.Omitted.Bytes})
 		}
 	}
-	slices.Sort(all)
 	return all
-}
-
-func unkept(scenario string, axes bundle.Axes, n int64) string {
-	return fmt.Sprintf("%q %q %d", scenario, axes.String(), n)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"assay/internal/bundle"
@@ -33,20 +34,14 @@ func (j *Judge) result(b *bundle.Bundle) string {
 		return fmt.Sprintf("the result has %d scenarios, %d rules and %d rules of the run, the verdicts %d, %d and %d",
 			len(got.Scenarios), len(got.Rules), len(got.RunRules), len(want.Scenarios), len(want.Rules), len(want.RunRules))
 	}
-	for i := range want.RunRules {
-		if !same(want.RunRules[i], got.RunRules[i]) {
-			return "the result differs in " + phrase.Clip(got.RunRules[i].ID)
-		}
+	if r := unlike(want.RunRules, got.RunRules); r != nil {
+		return "the result differs in " + phrase.Clip(r.ID)
 	}
-	for i := range want.Rules {
-		if !same(want.Rules[i], got.Rules[i]) {
-			return "the result differs in the rule " + phrase.Clip(got.Rules[i].ID)
-		}
+	if r := unlike(want.Rules, got.Rules); r != nil {
+		return "the result differs in the rule " + phrase.Clip(r.ID)
 	}
-	for i := range want.Scenarios {
-		if s := &got.Scenarios[i]; !same(want.Scenarios[i], *s) {
-			return "the result differs in " + phrase.Clip(s.ID) + " [" + phrase.Clip(s.Axes.String()) + "]"
-		}
+	if s := unlike(want.Scenarios, got.Scenarios); s != nil {
+		return "the result differs in " + phrase.Clip(s.ID) + " [" + phrase.Clip(s.Axes.String()) + "]"
 	}
 	want.Scenarios, got.Scenarios = nil, nil
 	if !same(want, got) {
@@ -55,16 +50,23 @@ func (j *Judge) result(b *bundle.Bundle) string {
 	return ""
 }
 
+// unlike returns the first of two lists of the same length that differs, or nil.
+func unlike[T any](want, got []T) *T {
+	for i := range want {
+		if !same(want[i], got[i]) {
+			return &got[i]
+		}
+	}
+	return nil
+}
+
 // equalCounts compares counts; a conclusion that an older program did not know has none.
 func equalCounts(want, got map[bundle.Conclusion]int) bool {
-	same := true
-	for c, n := range want {
-		same = same && got[c] == n
-	}
-	for c, n := range got {
-		same = same && want[c] == n
-	}
-	return same
+	none := func(_ bundle.Conclusion, n int) bool { return n == 0 }
+	want, got = maps.Clone(want), maps.Clone(got)
+	maps.DeleteFunc(want, none)
+	maps.DeleteFunc(got, none)
+	return maps.Equal(want, got)
 }
 
 // bare returns a copy of a report with only the parts that run, observations and verdicts

@@ -19,6 +19,9 @@ const (
 	KeyActive   = "active"
 )
 
+// Totals are the keys of the counters that only rise. Active is a gauge.
+var Totals = []string{KeyStarted, KeyOK, KeyError, KeyKilled}
+
 // Counters holds the counters of an exposition, summed over labels except status.
 type Counters struct {
 	Started, OK, Error, Killed, Active float64
@@ -72,10 +75,9 @@ func Diff(before, after Counters) Counters {
 }
 
 // Monotone describes the counters that decreased between two expositions; nil for none.
-// Active is a gauge and may decrease.
 func Monotone(earlier, later Counters) []string {
 	var down []string
-	for _, key := range []string{KeyStarted, KeyOK, KeyError, KeyKilled} {
+	for _, key := range Totals {
 		a, _ := earlier.Get(key)
 		b, _ := later.Get(key)
 		if b < a {

@@ -3,8 +3,9 @@ package ledger
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -125,7 +126,7 @@ func (r *reader) readComment(text string) {
 		f.typ, f.typeLine = typ, r.line
 	default:
 		f.typ, f.typeLine = typ, r.line
-		if !validType(typ) {
+		if !slices.Contains(metricTypes, typ) {
 			r.problem("TYPE %q of %s is not counter, gauge, histogram, summary or untyped", typ, name)
 		}
 	}
@@ -264,19 +265,13 @@ func (r *reader) add(s sample, key string, to *float64) {
 	*to = sum
 }
 
+var metricTypes = []string{"counter", "gauge", "histogram", "summary", "untyped"}
+
 // finish reports problems that only show at the end: a TYPE or HELP without samples is
 // legal; a histogram without a bucket is not.
 func (r *reader) finish() {
-	names := make([]string, 0, len(r.families))
-	for name, f := range r.families {
-		if f.typ == "histogram" && f.samples {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		f := r.families[name]
-		if !r.hasInfBucket(name) {
+	for _, name := range slices.Sorted(maps.Keys(r.families)) {
+		if f := r.families[name]; f.typ == "histogram" && f.samples && !r.hasInfBucket(name) {
 			r.line = f.typeLine
 			r.problem(`histogram %s has no bucket le="+Inf"`, name)
 		}
@@ -288,14 +283,6 @@ func (r *reader) hasInfBucket(name string) bool {
 		if strings.HasPrefix(key, name+"_bucket\x00") && strings.Contains(key, "le\x01+Inf\x00") {
 			return true
 		}
-	}
-	return false
-}
-
-func validType(t string) bool {
-	switch t {
-	case "counter", "gauge", "histogram", "summary", "untyped":
-		return true
 	}
 	return false
 }

@@ -21,28 +21,6 @@ type Ledger struct {
 	Open int
 }
 
-// Finished returns OK + Error + Killed.
-func (l Ledger) Finished() int { return l.OK + l.Error + l.Killed }
-
-// Get returns the count of a key of Counters ("active" is Open).
-func (l Ledger) Get(key string) (n int, ok bool) {
-	switch key {
-	case KeyStarted:
-		return l.Started, true
-	case KeyFinished:
-		return l.Finished(), true
-	case KeyOK:
-		return l.OK, true
-	case KeyError:
-		return l.Error, true
-	case KeyKilled:
-		return l.Killed, true
-	case KeyActive:
-		return l.Open, true
-	}
-	return 0, false
-}
-
 // Of computes the ledger of an observation from its start events, end events and
 // successful kills.
 func Of(o *bundle.Observation) Ledger {

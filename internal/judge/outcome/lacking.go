@@ -30,15 +30,9 @@ func (b *breakage) absent() bool { return b.bad[0].Symptom == bundle.SymptomAbse
 
 // probing returns the command that probes the target again. Of the scenarios it selects one that the target cannot run.
 func (c *causal) probing() string {
-	words := []string{"assay", "conform"}
-	if !c.run.Target.Embedded && !slices.Contains(c.run.Flags, "--control-plane") {
-		words = append(words, quoteWord(c.run.Target.URL))
-	}
+	var of []string
 	if i := slices.IndexFunc(c.verdicts, func(v bundle.Verdict) bool { return v.Conclusion == bundle.Unsupported && v.Scenario != "" }); i >= 0 {
-		words = append(words, "--select", quoteWord(c.verdicts[i].Scenario))
+		of = []string{"--select", c.verdicts[i].Scenario}
 	}
-	for _, f := range c.run.Flags {
-		words = append(words, quoteWord(f))
-	}
-	return strings.Join(words, " ")
+	return command(c.run, []string{"conform"}, of...)
 }

@@ -136,16 +136,8 @@ func observed(shards []Shard) (obs []*bundle.Observation) {
 
 // total sets the counts, rules, exit code and verdict of a report.
 func total(r *bundle.Report, verdicts []bundle.Verdict) {
-	slices.SortFunc(r.Scenarios, func(a, b bundle.ScenarioResult) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Axes.String(), b.Axes.String()))
-	})
-	r.Counts = map[bundle.Conclusion]int{}
-	for _, c := range bundle.Conclusions() {
-		r.Counts[c] = 0
-	}
-	for i := range r.Scenarios {
-		r.Counts[r.Scenarios[i].Verdict]++
-	}
+	sortResults(r.Scenarios)
+	r.Counts = countsOf(r.Scenarios)
 	r.Rules = ruleResults(verdicts)
 	r.Exit = exitCode(r, verdicts, false)
 	r.Verdict = runVerdict(r, verdicts)

@@ -1,8 +1,9 @@
 package outcome
 
 import (
+	"cmp"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,6 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 	r := &bundle.Report{
 		Schema: bundle.ReportSchema, Tool: run.Tool, Run: run.ID, Target: run.Target, Profile: run.Profile,
 		Interrupted: run.Interrupted,
-		Counts:      map[bundle.Conclusion]int{},
 		Rules:       ruleResults(verdicts),
 		Scenarios:   scenarioResults(run, cat, obs, verdicts),
 		RunRules:    runRules(cat, verdicts),
@@ -34,12 +34,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		Died:        diedIn(run, obs),
 		Notes:       slices.Concat(shardNotes(run), busyNotes(run), admissionNotes(run, obs), lagNotes(run, verdicts)),
 	}
-	for _, c := range bundle.Conclusions() {
-		r.Counts[c] = 0
-	}
-	for i := range r.Scenarios {
-		r.Counts[r.Scenarios[i].Verdict]++
-	}
+	r.Counts = countsOf(r.Scenarios)
 	for _, o := range obs {
 		r.Interrupted = r.Interrupted || o != nil && o.Interrupted && !o.CutByBudget
 	}
@@ -48,6 +43,18 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 	r.Exit = exitCode(r, verdicts, run.Shard != "")
 	r.Verdict = runVerdict(r, verdicts)
 	return r
+}
+
+// countsOf counts the results by their verdict; every conclusion is a key.
+func countsOf(results []bundle.ScenarioResult) map[bundle.Conclusion]int {
+	counts := map[bundle.Conclusion]int{}
+	for _, c := range bundle.Conclusions() {
+		counts[c] = 0
+	}
+	for i := range results {
+		counts[results[i].Verdict]++
+	}
+	return counts
 }
 
 // exitCode returns the exit code of a run; if several apply, the first of 130, 4, 1, 5, 0.
@@ -109,12 +116,11 @@ func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 		}
 	}
 	results := make([]bundle.RuleResult, 0, len(byID))
-	for _, r := range byID {
-		slices.Sort(r.Scenarios)
-		r.Scenarios = slices.Compact(r.Scenarios)
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		r := byID[id]
+		r.Scenarios = sortedOnce(r.Scenarios)
 		results = append(results, *r)
 	}
-	sort.Slice(results, func(i, j int) bool { return results[i].ID < results[j].ID })
 	return results
 }
 
@@ -165,17 +171,22 @@ func scenarioResults(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Ob
 	}
 	all := make([]bundle.ScenarioResult, 0, len(results))
 	for _, r := range results {
-		sort.SliceStable(r.Rules, func(i, j int) bool { return r.Rules[i].ID < r.Rules[j].ID })
+		sortRules(r.Rules)
 		r.Verdict = worstRule(r.Rules)
 		all = append(all, *r)
 	}
-	sort.Slice(all, func(i, j int) bool {
-		if all[i].ID != all[j].ID {
-			return all[i].ID < all[j].ID
-		}
-		return all[i].Axes.String() < all[j].Axes.String()
-	})
+	sortResults(all)
 	return all
+}
+
+func sortRules(rules []bundle.RuleVerdict) {
+	slices.SortStableFunc(rules, func(a, b bundle.RuleVerdict) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+func sortResults(all []bundle.ScenarioResult) {
+	slices.SortFunc(all, func(a, b bundle.ScenarioResult) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Axes.String(), b.Axes.String()))
+	})
 }
 
 // worstRule returns the verdict of a scenario; it is inconclusive without any rule.
@@ -197,7 +208,7 @@ func runRules(cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Rule
 			rules = append(rules, ruleVerdict(cat, &verdicts[i]))
 		}
 	}
-	sort.SliceStable(rules, func(i, j int) bool { return rules[i].ID < rules[j].ID })
+	sortRules(rules)
 	return rules
 }
 
@@ -214,13 +225,7 @@ func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict
 
 // sourceOf returns the source of a rule: "Connect, Streaming-Response (C118)".
 func sourceOf(r *scenarios.Rule) string {
-	text := r.Source
-	if r.Section != "" {
-		if text != "" {
-			text += ", "
-		}
-		text += r.Section
-	}
+	text := strings.Join(slices.DeleteFunc([]string{r.Source, r.Section}, func(s string) bool { return s == "" }), ", ")
 	if r.Ref != "" {
 		text += " (" + r.Ref + ")"
 	}
@@ -236,16 +241,20 @@ func title(cat *scenarios.Catalogue, id string) string {
 
 // replay returns the command that runs a scenario again on the same target, axes and seed.
 func replay(run *bundle.Run, k instance) string {
-	words := []string{"assay", "replay", quoteWord(k.scenario)}
-	throughPlane := slices.Contains(run.Flags, "--control-plane") // a sandbox of the replay's own
+	return command(run, []string{"replay", k.scenario}, "--axis", k.axes.String(), "--seed", strconv.FormatUint(run.Seed, 10))
+}
+
+// command returns a command of assay for the target of a run: its first words, the URL, more words, and the flags of the run.
+func command(run *bundle.Run, words []string, more ...string) string {
+	throughPlane := slices.Contains(run.Flags, "--control-plane") // a sandbox of the command's own
 	if !run.Target.Embedded && run.Target.URL != "" && !throughPlane {
-		words = append(words, quoteWord(run.Target.URL))
+		words = append(words, run.Target.URL)
 	}
-	words = append(words, "--axis", quoteWord(k.axes.String()), "--seed", strconv.FormatUint(run.Seed, 10))
-	for _, f := range run.Flags {
-		words = append(words, quoteWord(f))
+	line := "assay"
+	for _, word := range slices.Concat(words, more, run.Flags) {
+		line += " " + quoteWord(word)
 	}
-	return strings.Join(words, " ")
+	return line
 }
 
 // quoteWord quotes s unless it is one plain shell word.

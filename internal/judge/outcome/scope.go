@@ -31,6 +31,10 @@ func scope(obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Scope {
 			deviations[verdicts[i].Rule]++
 		}
 	}
+	return scopeOf(unsupported, notRun, deviations)
+}
+
+func scopeOf(unsupported, notRun, deviations map[string]int) *bundle.Scope {
 	s := &bundle.Scope{Unsupported: counts(unsupported), NotRun: counts(notRun)}
 	for _, rule := range slices.Sorted(maps.Keys(deviations)) {
 		s.Deviations = append(s.Deviations, bundle.Count{Name: rule, Runs: deviations[rule]})
@@ -60,12 +64,7 @@ func addScope(a, b *bundle.Scope) *bundle.Scope {
 		}
 		return all
 	}
-	out := &bundle.Scope{Unsupported: counts(sum(a.Unsupported, b.Unsupported)), NotRun: counts(sum(a.NotRun, b.NotRun))}
-	deviations := sum(a.Deviations, b.Deviations)
-	for _, rule := range slices.Sorted(maps.Keys(deviations)) {
-		out.Deviations = append(out.Deviations, bundle.Count{Name: rule, Runs: deviations[rule]})
-	}
-	return out
+	return scopeOf(sum(a.Unsupported, b.Unsupported), sum(a.NotRun, b.NotRun), sum(a.Deviations, b.Deviations))
 }
 
 // cutShortRun reports whether runs were skipped for a reason other than their flags (--slow,
