@@ -104,8 +104,7 @@ func partsOf(line []byte) int {
 // parts is the same for an observation that is not encoded yet.
 func (o *Observation) parts() int {
 	n := len(o.Iterations) + len(o.Scrapes)
-	for i := range o.Iterations {
-		it := &o.Iterations[i]
+	for it := range Each(o.Iterations) {
 		n += len(it.Conns) + len(it.Exchanges) + len(it.Awaits) + len(it.Processes)
 	}
 	return n

@@ -1,6 +1,9 @@
 package bundle
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // ObservationSchema names the version of the observation's JSON form.
 const ObservationSchema = "assay.observation/v1"
@@ -145,6 +148,30 @@ func (it *Iteration) Exchange(name string) *Exchange {
 		}
 	}
 	return nil
+}
+
+// Exchanges yields the exchanges of all iterations.
+func (o *Observation) Exchanges() iter.Seq2[*Iteration, *Exchange] {
+	return func(yield func(*Iteration, *Exchange) bool) {
+		for it := range Each(o.Iterations) {
+			for x := range Each(it.Exchanges) {
+				if !yield(it, x) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Each yields the elements of a list in place: parts of an observation are large, and not copied.
+func Each[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Conn is one connection: the bytes written and read, and its end.

@@ -69,8 +69,7 @@ func (r *Report) Attach(all []Reproducer) {
 		k := instance{p.Scenario, p.Axes}
 		by[k] = append(by[k], p)
 	}
-	for i := range r.Scenarios {
-		s := &r.Scenarios[i]
+	for s := range Each(r.Scenarios) {
 		s.Reproducers = by[instance{s.ID, s.Axes}]
 		slices.SortStableFunc(s.Reproducers, func(a, b Reproducer) int {
 			return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Kind, b.Kind))

@@ -23,8 +23,7 @@ func (o *Observation) Outline() {
 	if o.Confirm != nil && o.Confirm.Alone != nil {
 		o.Confirm.Alone.Outline()
 	}
-	for i := range o.Iterations {
-		it := &o.Iterations[i]
+	for it := range Each(o.Iterations) {
 		*it = Iteration{Index: it.Index, Started: it.Started, Ended: it.Ended, Processes: it.Processes, Defect: it.Defect}
 	}
 }
@@ -33,8 +32,7 @@ func (o *Observation) Outline() {
 func (it *Iteration) Size() int64 {
 	const other = 1024
 	n := int64(other) + memoryOf(it.Awaits) + memoryOf(it.Processes)
-	for i := range it.Conns {
-		c := &it.Conns[i]
+	for c := range Each(it.Conns) {
 		n += other + c.Sent.size() + c.Received.size() + memoryOf(c.Writes) + memoryOf(c.Reads) + memoryOf(c.H2)
 		for j := range c.H2 {
 			n += int64(len(c.H2[j].Detail))

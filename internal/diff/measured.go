@@ -85,12 +85,9 @@ func firstEvents(o *bundle.Observation) []float64 {
 
 func exchanges(o *bundle.Observation, end func(*bundle.Exchange) (bundle.Stamp, bool)) []float64 {
 	var all []float64
-	for i := range o.Iterations {
-		for j := range o.Iterations[i].Exchanges {
-			x := &o.Iterations[i].Exchanges[j]
-			if at, ok := end(x); ok && at.T >= x.Invoked.T {
-				all = append(all, float64(at.T-x.Invoked.T)/1e3)
-			}
+	for _, x := range o.Exchanges() {
+		if at, ok := end(x); ok && at.T >= x.Invoked.T {
+			all = append(all, float64(at.T-x.Invoked.T)/1e3)
 		}
 	}
 	return all
@@ -99,8 +96,8 @@ func exchanges(o *bundle.Observation, end func(*bundle.Exchange) (bundle.Stamp, 
 // iterations returns the duration of each iteration, in microseconds.
 func iterations(o *bundle.Observation) []float64 {
 	var all []float64
-	for i := range o.Iterations {
-		if it := &o.Iterations[i]; it.Defect == "" && it.Ended.T > it.Started.T {
+	for it := range bundle.Each(o.Iterations) {
+		if it.Defect == "" && it.Ended.T > it.Started.T {
 			all = append(all, float64(it.Ended.T-it.Started.T)/1e3)
 		}
 	}

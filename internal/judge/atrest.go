@@ -44,8 +44,7 @@ func (j *Judge) standingRest(t *tally, r *scenarios.Rule, run *bundle.Run, o *bu
 // they are equal and no other request was made in between.
 func (s *scene) around(scrape *bundle.Scrape) (pids []uint32, ok bool) {
 	var before, after *bundle.Exchange
-	for i := range s.it.Exchanges {
-		x := &s.it.Exchanges[i]
+	for x := range bundle.Each(s.it.Exchanges) {
 		if x.RPC != call.ProcessList || x.Outcome != bundle.OutcomeComplete || notOK(x) != "" {
 			continue
 		}
@@ -59,8 +58,8 @@ func (s *scene) around(scrape *bundle.Scrape) (pids []uint32, ok bool) {
 	if before == nil || after == nil {
 		return nil, false
 	}
-	for i := range s.it.Exchanges {
-		if x := &s.it.Exchanges[i]; x != before && x != after && before.Invoked.Before(x.Invoked) && x.Invoked.Before(*after.Returned) {
+	for x := range bundle.Each(s.it.Exchanges) {
+		if x != before && x != after && before.Invoked.Before(x.Invoked) && x.Invoked.Before(*after.Returned) {
 			return nil, false
 		}
 	}

@@ -32,8 +32,7 @@ func startless(x *bundle.Exchange) bool {
 // earliest returns the bad exchange that returned first, or nil.
 func (s *scene) earliest(bad func(*bundle.Exchange) bool) *bundle.Exchange {
 	var first *bundle.Exchange
-	for i := range s.it.Exchanges {
-		x := &s.it.Exchanges[i]
+	for x := range bundle.Each(s.it.Exchanges) {
 		if x.Aborted || x.Op == bundle.OpCleanup || !bad(x) {
 			continue
 		}

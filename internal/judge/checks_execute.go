@@ -7,43 +7,42 @@ func (e *exam) execution() bool { return e.x.Shape == bundle.ShapeExecute && sta
 
 // checkExecuteCountFirst: the number of executions comes once, before all output and results. A
 // run that another call ended before it began may have only an error.
-func checkExecuteCountFirst(e *exam) applied {
+func checkExecuteCountFirst(e *exam) finding {
 	if !e.execution() || len(e.x.Events) == 0 {
-		return notApplied()
+		return notApplied
 	}
 	counted := false
-	for i := range e.x.Events {
-		ev := &e.x.Events[i]
+	for ev := range bundle.Each(e.x.Events) {
 		switch ev.Kind {
 		case bundle.EventCount:
 			if counted {
-				return breaks(frameOff(e.x, ev.Frame), "want the number of executions once, saw it twice (%s)", place(e.x, ev.Frame))
+				return e.fails(frameOff(e.x, ev.Frame), "want the number of executions once, saw it twice (%s)", place(e.x, ev.Frame))
 			}
 			counted = true
 		case bundle.EventData, bundle.EventResult:
 			if !counted {
-				return breaks(frameOff(e.x, ev.Frame), "want the number of executions first, saw %s before it (%s)", ev.Kind, place(e.x, ev.Frame)).as(bundle.SymptomOrder)
+				return e.fails(frameOff(e.x, ev.Frame), "want the number of executions first, saw %s before it (%s)", ev.Kind, place(e.x, ev.Frame)).as(bundle.SymptomOrder)
 			}
 		case bundle.EventStart, bundle.EventKeepAlive, bundle.EventUnknown, bundle.EventEnd, bundle.EventError:
 		}
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // checkExecuteEndLast: end_of_execution is the last line of a complete response, and comes once.
-func checkExecuteEndLast(e *exam) applied {
+func checkExecuteEndLast(e *exam) finding {
 	if !e.execution() {
-		return notApplied()
+		return notApplied
 	}
 	if _, end := endEvent(e.x); end >= 0 {
 		if end+1 < len(e.x.Events) {
 			ev := &e.x.Events[end+1]
-			return breaks(frameOff(e.x, ev.Frame), "want end_of_execution as the last line, saw %s after it (%s)", ev.Kind, place(e.x, ev.Frame)).as(bundle.SymptomEndEvent)
+			return e.fails(frameOff(e.x, ev.Frame), "want end_of_execution as the last line, saw %s after it (%s)", ev.Kind, place(e.x, ev.Frame)).as(bundle.SymptomEndEvent)
 		}
-		return fulfilled()
+		return finding{}
 	}
 	if e.x.Outcome == bundle.OutcomeComplete && !e.x.Aborted {
-		return breaks(e.x.Response.Body, "want end_of_execution as the last line, saw none (%s)", answer(e.x)).as(noEnd(e.x))
+		return e.fails(e.x.Response.Body, "want end_of_execution as the last line, saw none (%s)", answer(e.x)).as(noEnd(e.x))
 	}
-	return notApplied()
+	return notApplied
 }

@@ -12,63 +12,63 @@ import (
 
 // checkReservedHeaders: names that begin with connect- or trailer-connect- are reserved; a
 // response has only those that the protocol defines.
-func checkReservedHeaders(e *exam) applied {
+func checkReservedHeaders(e *exam) finding {
 	if !e.connect() {
-		return notApplied()
+		return notApplied
 	}
 	for _, h := range slices.Concat(e.x.Response.Headers, e.x.Response.Trailers) {
 		name := strings.ToLower(h.Name)
 		switch {
 		case name == "connect-content-encoding", name == "connect-accept-encoding":
 		case strings.HasPrefix(name, "connect-"), strings.HasPrefix(name, "trailer-connect-"):
-			return breaks(-1, "want no header with a reserved name, saw %s: %s", phrase.QuoteString(h.Name), phrase.QuoteString(h.Value))
+			return e.fails(-1, "want no header with a reserved name, saw %s: %s", phrase.QuoteString(h.Name), phrase.QuoteString(h.Value))
 		}
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // checkMethodAllow: a response with status 405 lists the allowed methods in Allow.
-func checkMethodAllow(e *exam) applied {
+func checkMethodAllow(e *exam) finding {
 	if status(e.x) != 405 {
-		return notApplied()
+		return notApplied
 	}
 	if len(e.x.Response.Get("Allow")) == 0 {
-		return breaks(-1, "HTTP 405 to %s: want an Allow header, saw none", phrase.QuoteString(e.x.Request.Method))
+		return e.fails(-1, "HTTP 405 to %s: want an Allow header, saw none", phrase.QuoteString(e.x.Request.Method))
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // checkConnReusableAfterError: after an RPC error, an HTTP/1.1 connection that stays open has no
 // bytes of the failed call and carries further requests. Closing it, announced or not, is legal.
 // The check does not apply to an incomplete request, or to one that Assay aborted.
-func checkConnReusableAfterError(e *exam) applied {
+func checkConnReusableAfterError(e *exam) finding {
 	x := e.x
 	c := e.conn(x.Conn)
 	if !e.connect() || x.Error == nil || c == nil || x.Outcome != bundle.OutcomeComplete || x.Aborted ||
 		x.Op == bundle.OpRaw || x.Sent == nil || x.Response.Proto != "HTTP/1.1" || !wholeRequest(x) {
-		return notApplied()
+		return notApplied
 	}
 	if leftOver(x) {
-		return breaks(-1, "connection after error %s: want no more bytes on it, saw extra bytes after the response", x.Error.Code)
+		return e.fails(-1, "connection after error %s: want no more bytes on it, saw extra bytes after the response", x.Error.Code)
 	}
 	next := nextOn(e.it, x)
 	switch {
 	case next == nil && !saysClose(x.Response):
-		return fulfilled()
+		return finding{}
 	case next == nil || next.Aborted:
-		return notApplied()
+		return notApplied
 	case next.Outcome == bundle.OutcomeGarbage:
-		return breaks(-1, "connection after error %s: want it to carry the next request, saw %s", x.Error.Code, outcomeText(next)).as(bundle.SymptomGarbage)
+		return e.fails(-1, "connection after error %s: want it to carry the next request, saw %s", x.Error.Code, outcomeText(next)).as(bundle.SymptomGarbage)
 	case next.Response == nil:
-		return notApplied()
+		return notApplied
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // nextOn returns the next exchange on the connection of x, or nil.
 func nextOn(it *bundle.Iteration, x *bundle.Exchange) *bundle.Exchange {
-	for i := range it.Exchanges {
-		if o := &it.Exchanges[i]; o.Conn == x.Conn && o.ID > x.ID {
+	for o := range bundle.Each(it.Exchanges) {
+		if o.Conn == x.Conn && o.ID > x.ID {
 			return o
 		}
 	}

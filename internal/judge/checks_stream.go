@@ -12,33 +12,33 @@ import (
 
 // checkHTTPTrailers: a Connect response has no HTTP trailers; trailing metadata is in Trailer-
 // headers or in the end-of-stream message.
-func checkHTTPTrailers(e *exam) applied {
+func checkHTTPTrailers(e *exam) finding {
 	if !e.connect() || e.x.Outcome != bundle.OutcomeComplete {
-		return notApplied()
+		return notApplied
 	}
 	return e.withoutTrailers()
 }
 
-func (e *exam) withoutTrailers() applied {
+func (e *exam) withoutTrailers() finding {
 	if ts := e.x.Response.Trailers; len(ts) > 0 {
-		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
+		return e.fails(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // checkStreamStatus: a Connect stream has HTTP status 200, even if the RPC fails: then its
 // end-of-stream message has the error. Errors from below the RPC layer are legal: see beforeRPC.
-func checkStreamStatus(e *exam) applied {
+func checkStreamStatus(e *exam) finding {
 	s := status(e.x)
 	switch {
 	case e.connectStream() && s != 200:
-		return breaks(-1, "want HTTP 200 for a stream of type %s, saw %d", responseType(e.x), s).as(bundle.SymptomStreamStatus)
+		return e.fails(-1, "want HTTP 200 for a stream of type %s, saw %d", responseType(e.x), s).as(bundle.SymptomStreamStatus)
 	case e.connectStream():
-		return fulfilled()
+		return finding{}
 	case !e.streamCall() || s == 200 || s == 0 || e.beforeRPC():
-		return notApplied()
+		return notApplied
 	}
-	return breaks(-1, "want HTTP 200 and an end-of-stream message with the error, saw HTTP %d of type %s: %s",
+	return e.fails(-1, "want HTTP 200 and an end-of-stream message with the error, saw HTTP %d of type %s: %s",
 		s, orNone(responseType(e.x)), blobStart(bodyOf(e.x))).as(bundle.SymptomStreamStatus)
 }
 
@@ -96,22 +96,22 @@ func bodyOf(x *bundle.Exchange) *bundle.Blob {
 }
 
 // checkStreamContentType: a stream has the content type of its request.
-func checkStreamContentType(e *exam) applied {
+func checkStreamContentType(e *exam) finding {
 	want := requestType(e.x)
 	if !e.connect() || e.x.Shape != bundle.ShapeStream || !succeededPost(e.x) || !isStreamType(want) {
-		return notApplied()
+		return notApplied
 	}
 	if got := responseType(e.x); got != want {
-		return breaks(-1, "content type: want %s, as in the request, saw %s", want, orNone(got))
+		return e.fails(-1, "content type: want %s, as in the request, saw %s", want, orNone(got))
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // checkEndStreamOnce: a stream that Assay did not abort ends with exactly one end-of-stream
 // message, and nothing follows it.
-func checkEndStreamOnce(e *exam) applied {
+func checkEndStreamOnce(e *exam) finding {
 	if !e.connectStream() || status(e.x) != 200 {
-		return notApplied()
+		return notApplied
 	}
 	var at []int
 	for i := range e.x.Frames {
@@ -121,15 +121,15 @@ func checkEndStreamOnce(e *exam) applied {
 	}
 	switch {
 	case len(at) > 1:
-		return breaks(frameOff(e.x, at[1]), "want exactly one end-of-stream, saw %d (the second: %s)", len(at), place(e.x, at[1]))
+		return e.fails(frameOff(e.x, at[1]), "want exactly one end-of-stream, saw %d (the second: %s)", len(at), place(e.x, at[1]))
 	case len(at) == 1 && at[0] != len(e.x.Frames)-1:
-		return breaks(frameOff(e.x, at[0]+1), "want nothing after the end-of-stream, saw %s more (%s)",
+		return e.fails(frameOff(e.x, at[0]+1), "want nothing after the end-of-stream, saw %s more (%s)",
 			phrase.Plural(len(e.x.Frames)-1-at[0], "frame"), place(e.x, at[0]+1))
 	case len(at) == 1:
-		return fulfilled()
+		return finding{}
 	case e.brokenOffByUs():
-		return notApplied()
+		return notApplied
 	}
-	return breaks(e.x.Response.Body, "want an end-of-stream as the last frame, saw the body end without one (%s, %d bytes)",
+	return e.fails(e.x.Response.Body, "want an end-of-stream as the last frame, saw the body end without one (%s, %d bytes)",
 		phrase.Plural(len(e.x.Frames), "frame"), e.x.Response.Body).as(shortfallOr(e.x, bundle.SymptomNoEndStream))
 }

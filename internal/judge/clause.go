@@ -20,8 +20,7 @@ func (j *Judge) clauses(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observ
 		tallies[id] = &tally{}
 	}
 	all := scenes(s, run, o)
-	for i := range s.Expect {
-		c := &s.Expect[i]
+	for c := range bundle.Each(s.Expect) {
 		t := j.clause(c, s, all, o)
 		for _, id := range provedBy(s, c) {
 			tallies[id].merge(t)

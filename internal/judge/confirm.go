@@ -49,12 +49,9 @@ func outcomeAt(o *bundle.Observation, at bundle.Evidence) bundle.Outcome {
 
 // exchangeAt returns the exchange that a piece of evidence names, or nil.
 func exchangeAt(o *bundle.Observation, at bundle.Evidence) *bundle.Exchange {
-	for i := range o.Iterations {
-		it := &o.Iterations[i]
-		for n := range it.Exchanges {
-			if it.Index == at.Iteration && it.Exchanges[n].ID == at.Exchange {
-				return &it.Exchanges[n]
-			}
+	for it, x := range o.Exchanges() {
+		if it.Index == at.Iteration && x.ID == at.Exchange {
+			return x
 		}
 	}
 	return nil
@@ -112,8 +109,7 @@ func (j *Judge) breaks(rule string, s *scenarios.Scenario, run *bundle.Run, o *b
 // scenario speaks to the target. It is empty for a scenario that breaks no rule, or shows what it breaks.
 func Suspicions(verdicts []bundle.Verdict) []string {
 	var all []string
-	for i := range verdicts {
-		v := &verdicts[i]
+	for v := range bundle.Each(verdicts) {
 		if v.Awaited && told(v) {
 			all = append(all, fmt.Sprintf("%s, %s over %s", v.Symptom, v.Axes.Protocol, v.Axes.HTTP))
 		}

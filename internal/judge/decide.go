@@ -26,8 +26,8 @@ func decide(v *bundle.Verdict, s *scenarios.Scenario, o *bundle.Observation) {
 			add(names, st.Fields())
 		}
 	})
-	for i := range s.Expect {
-		if c := &s.Expect[i]; slices.Contains(provedBy(s, c), v.Rule) {
+	for c := range bundle.Each(s.Expect) {
+		if slices.Contains(provedBy(s, c), v.Rule) {
 			add(names, c.Subjects[x.Name].Fields())
 		}
 	}

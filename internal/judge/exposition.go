@@ -19,8 +19,7 @@ func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observati
 	if !slices.Contains(r.Standing, "check:"+checkExposition) {
 		return
 	}
-	for i := range o.Scrapes {
-		s := &o.Scrapes[i]
+	for s := range bundle.Each(o.Scrapes) {
 		if s.Err != "" || s.Status != 200 {
 			continue
 		}

@@ -65,18 +65,14 @@ type tally struct {
 const maxSeen = 8
 
 func (t *tally) add(f finding) {
-	t.looked++
+	one := &tally{worst: f, looked: 1}
 	if f.grade == violated {
-		t.broken++
+		one.broken = 1
 	}
-	if t.looked == 1 {
-		t.worst = f
-	} else {
-		t.worst = worst(t.worst, f)
+	if f.ok() && f.seen != "" && len(t.seen) < maxSeen {
+		one.seen = []string{f.seen}
 	}
-	if f.ok() && f.seen != "" && len(t.seen) < maxSeen && !slices.Contains(t.seen, f.seen) {
-		t.seen = append(t.seen, f.seen)
-	}
+	t.merge(one)
 }
 
 // addOf adds a finding of one iteration.

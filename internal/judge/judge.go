@@ -115,14 +115,11 @@ func unanswered(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) s
 		return ""
 	}
 	asked := false
-	for i := range o.Iterations {
-		for n := range o.Iterations[i].Exchanges {
-			x := &o.Iterations[i].Exchanges[n]
-			if x.Response != nil && !x.Housekeeping() || len(x.Violations) > 0 {
-				return ""
-			}
-			asked = true
+	for _, x := range o.Exchanges() {
+		if x.Response != nil && !x.Housekeeping() || len(x.Violations) > 0 {
+			return ""
 		}
+		asked = true
 	}
 	if !asked {
 		return ""

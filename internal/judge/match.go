@@ -119,8 +119,7 @@ func matchAny(l *look) finding {
 	var misses []string
 	var symptom bundle.Symptom
 	vain := false
-	for i := range l.m.Any {
-		n := &l.m.Any[i]
+	for n := range bundle.Each(l.m.Any) {
 		f := match(&look{scene: l.scene, m: &n.Match, x: l.x})
 		if f.ok() {
 			return saw(n.Name)

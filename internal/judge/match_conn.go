@@ -51,8 +51,7 @@ func leftOver(x *bundle.Exchange) bool {
 // closed says how the connection of a response ended or will end; "" if it can carry another
 // request. A later response on it proves that it can.
 func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
-	for i := range s.it.Exchanges {
-		o := &s.it.Exchanges[i]
+	for o := range bundle.Each(s.it.Exchanges) {
 		if o.Conn == x.Conn && o.ID > x.ID && o.Response != nil && o.Outcome == bundle.OutcomeComplete {
 			return ""
 		}

@@ -165,8 +165,7 @@ func matchNever(l *look) finding {
 			}
 			fallthrough
 		default:
-			for i := range l.x.Events {
-				e := &l.x.Events[i]
+			for e := range bundle.Each(l.x.Events) {
 				if isKind(e, m.Event) {
 					return l.fails(frameOff(l.x, e.Frame), "%s event: want none, saw one (%s)", m.Event, place(l.x, e.Frame))
 				}

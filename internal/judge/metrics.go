@@ -80,13 +80,10 @@ func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observat
 		counts = counts || diff != "+0"
 	}
 	subjects := s.Subjects()
-	for i := range o.Iterations {
-		for n := range o.Iterations[i].Exchanges {
-			x := &o.Iterations[i].Exchanges[n]
-			refused := x.Op == bundle.OpStart && isError(x) && !slices.ContainsFunc(x.Events, isStart)
-			if _, named := subjects[x.Name]; counts && refused && !named {
-				return x
-			}
+	for _, x := range o.Exchanges() {
+		refused := x.Op == bundle.OpStart && isError(x) && !slices.ContainsFunc(x.Events, isStart)
+		if _, named := subjects[x.Name]; counts && refused && !named {
+			return x
 		}
 	}
 	return nil

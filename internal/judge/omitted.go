@@ -28,8 +28,8 @@ func (j *Judge) ofRun(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdi
 	if !slices.ContainsFunc(obs, func(o *bundle.Observation) bool { return o.Omitted != nil }) {
 		return verdicts
 	}
-	for i := range verdicts {
-		if v := &verdicts[i]; v.Rule == ruleMonotone && v.Conclusion == bundle.Pass {
+	for v := range bundle.Each(verdicts) {
+		if v.Rule == ruleMonotone && v.Conclusion == bundle.Pass {
 			v.Conclusion, v.Message = bundle.Inconclusive, "some evidence was not kept, so scrapes are missing"
 		}
 	}

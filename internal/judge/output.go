@@ -40,8 +40,7 @@ func (l *look) output(stream string, m *scenarios.OutputMatch) finding {
 
 // bodyOff returns the body offset of the frame with this offset of an output, or -1.
 func (l *look) bodyOff(stream string, off int64) int64 {
-	for i := range l.x.Events {
-		e := &l.x.Events[i]
+	for e := range bundle.Each(l.x.Events) {
 		if e.Kind == bundle.EventData && e.Stream == stream && e.Off <= off && off < e.Off+int64(e.Len) {
 			return frameOff(l.x, e.Frame)
 		}

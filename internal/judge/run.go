@@ -336,8 +336,7 @@ func (j *Judge) readings(obs []*bundle.Observation) []reading {
 		if o == nil {
 			continue
 		}
-		for i := range o.Scrapes {
-			s := &o.Scrapes[i]
+		for s := range bundle.Each(o.Scrapes) {
 			if s.Err != "" || s.Status != 200 {
 				continue
 			}

@@ -53,8 +53,8 @@ func calibration(run *bundle.Run) bundle.Calibration {
 // unread says why Assay did not read all responses of the iteration; "" if it did. Nothing is
 // known about what they would have caused.
 func (s *scene) unread() string {
-	for i := range s.it.Exchanges {
-		if x := &s.it.Exchanges[i]; x.Unread != "" && !x.Housekeeping() {
+	for x := range bundle.Each(s.it.Exchanges) {
+		if x.Unread != "" && !x.Housekeeping() {
 			return "not judged: Assay stopped reading the response to " + called(x) + ": " + phrase.Clip(x.Unread)
 		}
 	}
@@ -67,8 +67,8 @@ func (s *scene) subject(name string) *bundle.Exchange {
 	if x := s.it.Exchange(name); x != nil {
 		return x
 	}
-	for i := range s.it.Conns {
-		if c := &s.it.Conns[i]; c.Name == name && name != "" {
+	for c := range bundle.Each(s.it.Conns) {
+		if c.Name == name && name != "" {
 			return silent(c)
 		}
 	}
@@ -106,8 +106,8 @@ func (s *scene) conn(id int) *bundle.Conn {
 
 // pid returns the pid of a process by its name in the script, or 0 if it is unknown.
 func (s *scene) pid(name string) uint32 {
-	for i := range s.it.Processes {
-		if p := &s.it.Processes[i]; p.Name == name && p.PID != 0 {
+	for p := range bundle.Each(s.it.Processes) {
+		if p.Name == name && p.PID != 0 {
 			return p.PID
 		}
 	}

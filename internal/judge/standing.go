@@ -11,39 +11,13 @@ import (
 
 // exam is one exchange under the standing rules.
 type exam struct {
-	*scene
-	x *bundle.Exchange
+	look
 	// features are the probed features of the target; nil if unknown.
 	features map[string]bundle.Feature
 }
 
-// applied is the result of a standing check: whether it applied to the exchange, and the breach
-// ("" if it holds) with its body offset.
-type applied struct {
-	applies bool
-	breach  string
-	off     int64
-	symptom bundle.Symptom
-}
-
-// as returns the result with a symptom, if it is a breach without one.
-func (a applied) as(s bundle.Symptom) applied {
-	if a.breach != "" && a.symptom == "" {
-		a.symptom = s
-	}
-	return a
-}
-
-// notApplied is the result of a check that does not apply.
-func notApplied() applied { return applied{} }
-
-// fulfilled is the result of a check that applies and fulfilled.
-func fulfilled() applied { return applied{applies: true} }
-
-// breaks is the result of a check that applies and fails; off is -1 without a location.
-func breaks(off int64, format string, args ...any) applied {
-	return applied{applies: true, breach: fmt.Sprintf(format, args...), off: off}
-}
+// notApplied is the finding of a standing check that does not apply to the exchange.
+var notApplied = finding{grade: unsupported}
 
 // standing judges every exchange of an observation by the standing rules of the catalogue. The
 // result has only rules that applied to at least one exchange.
@@ -60,7 +34,7 @@ func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tal
 		t := &tally{}
 		for _, s := range all {
 			for i := range s.it.Exchanges {
-				if e := (&exam{scene: s, x: &s.it.Exchanges[i], features: featuresOf(run)}); e.judged() {
+				if e := (&exam{look{scene: s, x: &s.it.Exchanges[i]}, featuresOf(run)}); e.judged() {
 					e.standing(t, r)
 				}
 			}
@@ -99,43 +73,41 @@ func (e *exam) judged() bool {
 
 // standing applies each entry of a rule to the exchange; the first breach counts.
 func (e *exam) standing(t *tally, r *scenarios.Rule) {
-	var result applied
+	applies := false
 	for _, entry := range r.Standing {
-		a := e.entry(entry)
-		result.applies = result.applies || a.applies
-		if a.breach != "" && result.breach == "" {
-			result.breach, result.off, result.symptom = a.breach, a.off, a.symptom
+		f := e.entry(entry)
+		if f.grade == violated {
+			f.message = e.says(e.x.Name, f.message)
+			t.addOf(e.scene, f.as(bundle.SymptomViolation))
+			return
 		}
+		applies = applies || f.ok()
 	}
-	switch {
-	case result.breach != "":
-		f := finding{grade: violated, symptom: result.symptom, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)}
-		t.addOf(e.scene, f.as(bundle.SymptomViolation))
-	case result.applies && e.x.Unread == "":
+	if applies && e.x.Unread == "" {
 		t.addOf(e.scene, finding{})
 	}
 }
 
 // entry applies one entry: a named check of the judge, or a kind of violation that a decoder
 // reports.
-func (e *exam) entry(entry string) applied {
+func (e *exam) entry(entry string) finding {
 	if name, ok := strings.CutPrefix(entry, "check:"); ok {
 		check := checks()[name]
 		if check == nil {
-			return notApplied()
+			return notApplied
 		}
-		a := check(e)
-		if e.x.Unread != "" && a.symptom != bundle.SymptomOrder && a.symptom != bundle.SymptomEndEvent {
-			return notApplied() // only the order of events shows before the end of a response
+		f := check(e)
+		if e.x.Unread != "" && f.symptom != bundle.SymptomOrder && f.symptom != bundle.SymptomEndEvent {
+			return notApplied // only the order of events shows before the end of a response
 		}
-		return a
+		return f
 	}
 	return e.violation(entry)
 }
 
 // checks are the checks by their names.
-var checks = sync.OnceValue(func() map[string]func(*exam) applied { //nolint:gochecknoglobals // read only; a variable would depend on itself
-	return map[string]func(*exam) applied{
+var checks = sync.OnceValue(func() map[string]func(*exam) finding { //nolint:gochecknoglobals // read only; a variable would depend on itself
+	return map[string]func(*exam) finding{
 		"http-trailers":             checkHTTPTrailers,
 		"stream-status":             checkStreamStatus,
 		"stream-content-type":       checkStreamContentType,

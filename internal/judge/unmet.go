@@ -53,8 +53,7 @@ func (s *scene) unmetPreconditions() []unmet {
 // that never began.
 func (s *scene) behind(name string, x *bundle.Exchange) *unmet {
 	all := s.unmetPreconditions()
-	for i := range all {
-		o := &all[i]
+	for o := range bundle.Each(all) {
 		switch {
 		case x == nil && !o.optional, slices.Contains(o.names, name):
 			return o
@@ -88,8 +87,7 @@ func (o *unmet) breach(s *scene) finding {
 // unconnected lists the open steps whose connection could not be opened.
 func (s *scene) unconnected() []unmet {
 	var out []unmet
-	for i := range s.it.Conns {
-		c := &s.it.Conns[i]
+	for c := range bundle.Each(s.it.Conns) {
 		if c.DialError == "" {
 			continue
 		}
@@ -101,8 +99,7 @@ func (s *scene) unconnected() []unmet {
 // unstarted lists the needed processes that did not start.
 func (s *scene) unstarted() []unmet {
 	var out []unmet
-	for i := range s.it.Exchanges {
-		x := &s.it.Exchanges[i]
+	for x := range bundle.Each(s.it.Exchanges) {
 		rule, needed := s.preconditions.needed[x.Name]
 		if !needed || x.Op != bundle.OpStart || x.Aborted || begun(x) ||
 			x.Outcome == bundle.OutcomeNoConnect || x.Outcome == bundle.OutcomeAborted {
@@ -120,8 +117,7 @@ func (s *scene) unstarted() []unmet {
 // could have ended them.
 func (s *scene) departed() []unmet {
 	var out []unmet
-	for i := range s.it.Exchanges {
-		x := &s.it.Exchanges[i]
+	for x := range bundle.Each(s.it.Exchanges) {
 		name := s.preconditions.alive[x.Step]
 		if name == "" || x.Op == bundle.OpCleanup || !s.hadEnded(name, x.Invoked) {
 			continue
@@ -146,8 +142,7 @@ func called(x *bundle.Exchange) string {
 func (s *scene) streamsOf(name string) []string {
 	names := []string{name}
 	pid := s.pid(name)
-	for i := range s.it.Exchanges {
-		x := &s.it.Exchanges[i]
+	for x := range bundle.Each(s.it.Exchanges) {
 		if slices.ContainsFunc(x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart && e.PID == pid && pid != 0 }) {
 			names = append(names, x.Name)
 		}
@@ -159,8 +154,7 @@ func (s *scene) streamsOf(name string) []string {
 // the server had already closed.
 func (s *scene) refusedCalls() []unmet {
 	var out []unmet
-	for i := range s.it.Exchanges {
-		x := &s.it.Exchanges[i]
+	for x := range bundle.Each(s.it.Exchanges) {
 		switch {
 		case x.Op == bundle.OpCleanup || x.Aborted:
 		case s.preconditions.helper(x.Step, x.Name) && (isError(x) || cutShort(x)) && x.Outcome != bundle.OutcomeNoConnect:
@@ -201,8 +195,7 @@ func (s *scene) actedOn(x *bundle.Exchange) []string {
 // vainWaits lists the unmet waits.
 func (s *scene) vainWaits() []unmet {
 	var out []unmet
-	for i := range s.it.Awaits {
-		a := &s.it.Awaits[i]
+	for a := range bundle.Each(s.it.Awaits) {
 		if a.Met {
 			continue
 		}

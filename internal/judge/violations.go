@@ -11,17 +11,16 @@ import (
 )
 
 // violation is the standing check for one kind of violation from the decoders.
-func (e *exam) violation(kind string) applied {
+func (e *exam) violation(kind string) finding {
 	if !e.decoded(kind) {
-		return notApplied()
+		return notApplied
 	}
-	for i := range e.x.Violations {
-		v := &e.x.Violations[i]
+	for v := range bundle.Each(e.x.Violations) {
 		if v.Kind == kind && !e.excused(v) {
-			return breaks(v.Off, "%s", violationText(v)).as(violationSymptom(e.x, kind))
+			return e.fails(v.Off, "%s", violationText(v)).as(violationSymptom(e.x, kind))
 		}
 	}
-	return fulfilled()
+	return finding{}
 }
 
 // violationSymptom returns the symptom of a violation. In a response cut by the connection every

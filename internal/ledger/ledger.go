@@ -47,15 +47,12 @@ func Of(o *bundle.Observation) Ledger {
 // cut, given up or aborted before a start event or an error.
 func Uncertain(o *bundle.Observation) int {
 	n := 0
-	for i := range o.Iterations {
-		for k := range o.Iterations[i].Exchanges {
-			x := &o.Iterations[i].Exchanges[k]
-			if !IsStart(x) || x.Outcome == bundle.OutcomeNoConnect {
-				continue
-			}
-			if _, started := startPID(x); !started && !x.Switched() && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
-				n++
-			}
+	for _, x := range o.Exchanges() {
+		if !IsStart(x) || x.Outcome == bundle.OutcomeNoConnect {
+			continue
+		}
+		if _, started := startPID(x); !started && !x.Switched() && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
+			n++
 		}
 	}
 	return n
@@ -108,8 +105,7 @@ func (p *account) fate() fate {
 // kill and deadline.
 func accounts(it *bundle.Iteration) []*account {
 	var all []*account
-	for i := range it.Exchanges {
-		x := &it.Exchanges[i]
+	for x := range bundle.Each(it.Exchanges) {
 		if x.Switched() {
 			all = append(all, socketAccount(it, x))
 			continue

@@ -81,8 +81,7 @@ func deadlineHit(x *bundle.Exchange) bool {
 	if json.Unmarshal(x.Request.Body.Data, &req) != nil {
 		return false
 	}
-	for i := range x.Events {
-		e := &x.Events[i]
+	for e := range bundle.Each(x.Events) {
 		switch {
 		case e.Exit == nil:
 		case req.TimeoutMS != nil:

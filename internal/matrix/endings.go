@@ -53,11 +53,9 @@ func lacksLast(e *bundle.Exchange) bool {
 // not the scenario's.
 func endings(o *bundle.Observation) map[bundle.Ending]int {
 	counts := map[bundle.Ending]int{}
-	for i := range o.Iterations {
-		for j := range o.Iterations[i].Exchanges {
-			if e := &o.Iterations[i].Exchanges[j]; !e.Housekeeping() {
-				counts[ending(e)]++
-			}
+	for _, e := range o.Exchanges() {
+		if !e.Housekeeping() {
+			counts[ending(e)]++
 		}
 	}
 	return counts

@@ -35,8 +35,7 @@ func Apply(list *scenarios.Known, own []string, run *bundle.Run, o *bundle.Obser
 	for i := range verdicts {
 		failed[i] = verdicts[i].Conclusion == bundle.Fail || verdicts[i].Conclusion == bundle.Flaky
 	}
-	for n := range list.Entries {
-		entry := &list.Entries[n]
+	for entry := range bundle.Each(list.Entries) {
 		if entry.Expired(run.Started) || !entry.Matches(o.Scenario, o.Axes) {
 			continue
 		}
@@ -78,8 +77,7 @@ func passes(c bundle.Conclusion) bool {
 // surprise turns the passes that an entry names into unexpected passes: those of its rule or,
 // without one, of the rules that the scenario proves.
 func surprise(list *scenarios.Known, entry *scenarios.KnownFailure, own []string, verdicts []bundle.Verdict) {
-	for i := range verdicts {
-		v := &verdicts[i]
+	for v := range bundle.Each(verdicts) {
 		named := entry.Rule == v.Rule || entry.Rule == "" && slices.Contains(own, v.Rule)
 		if named && v.Conclusion == bundle.Pass {
 			v.Conclusion = bundle.UnexpectedPass
@@ -98,8 +96,7 @@ func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, ver
 		return nil
 	}
 	var expired, unmatched []string
-	for i := range list.Entries {
-		entry := &list.Entries[i]
+	for entry := range bundle.Each(list.Entries) {
 		switch {
 		case entry.Expired(run.Started):
 			expired = append(expired, fmt.Sprintf("%s: %s was known to fail until %s (%s; %s): fix the target, or review the entry and set a new date",

@@ -15,8 +15,7 @@ func stale(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observa
 		return false
 	}
 	passed := false
-	for i := range verdicts {
-		v := &verdicts[i]
+	for v := range bundle.Each(verdicts) {
 		switch {
 		case v.Scenario == "" || entry.Rule != "" && entry.Rule != v.Rule || !entry.Matches(v.Scenario, v.Axes):
 		case passes(v.Conclusion):

@@ -52,8 +52,7 @@ type breakage struct {
 
 // gather collects the broken rules.
 func (c *causal) gather() {
-	for i := range c.verdicts {
-		v := &c.verdicts[i]
+	for v := range bundle.Each(c.verdicts) {
 		if !v.Conclusion.FailsRun() && v.Conclusion != bundle.Advisory {
 			continue
 		}
@@ -65,8 +64,8 @@ func (c *causal) gather() {
 		b.bad = append(b.bad, v)
 		b.fails = b.fails || v.Conclusion != bundle.Advisory
 	}
-	for i := range c.verdicts {
-		if v := &c.verdicts[i]; v.Conclusion == bundle.Pass && c.rules[v.Rule] != nil {
+	for v := range bundle.Each(c.verdicts) {
+		if v.Conclusion == bundle.Pass && c.rules[v.Rule] != nil {
 			c.rules[v.Rule].kept = append(c.rules[v.Rule].kept, v)
 		}
 	}
@@ -273,8 +272,7 @@ func sortedOnce(ids []string) []string {
 // not broken elsewhere.
 func (c *causal) unjudged() map[*breakage][]string {
 	all := map[*breakage][]string{}
-	for i := range c.verdicts {
-		v := &c.verdicts[i]
+	for v := range bundle.Each(c.verdicts) {
 		if v.Conclusion != bundle.Inconclusive || c.rules[v.Rule] != nil || v.Symptom == "" {
 			continue
 		}

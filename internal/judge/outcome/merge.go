@@ -53,8 +53,7 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 		if why := unlike(&first, &s); n > 0 && why != "" {
 			return nil, &ShardError{first.Name, s.Name, why}
 		}
-		for i := range s.Report.Scenarios {
-			r := &s.Report.Scenarios[i]
+		for r := range bundle.Each(s.Report.Scenarios) {
 			k := instance{r.ID, r.Axes}
 			if other, twice := seen[k]; twice && other != n {
 				return nil, &ShardError{shards[other].Name, s.Name, fmt.Sprintf("both have %s [%s]", phrase.Clip(r.ID), phrase.Clip(r.Axes.String()))}

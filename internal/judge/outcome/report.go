@@ -103,8 +103,7 @@ func anyOf(verdicts []bundle.Verdict, set ...bundle.Conclusion) bool {
 // ruleResults groups the verdicts by rule.
 func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 	byID := map[string]*bundle.RuleResult{}
-	for i := range verdicts {
-		v := &verdicts[i]
+	for v := range bundle.Each(verdicts) {
 		r := byID[v.Rule]
 		if r == nil {
 			r = &bundle.RuleResult{ID: v.Rule, Level: v.Level, Verdict: v.Conclusion, Scenarios: []string{}}
@@ -163,8 +162,8 @@ func scenarioResults(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Ob
 			get(instance{o.Scenario, o.Axes}).DurationMS = max(0, o.Ended.T-o.Started.T) / 1e6
 		}
 	}
-	for i := range verdicts {
-		if v := &verdicts[i]; v.Scenario != "" {
+	for v := range bundle.Each(verdicts) {
+		if v.Scenario != "" {
 			r := get(instance{v.Scenario, v.Axes})
 			r.Rules = append(r.Rules, ruleVerdict(cat, v))
 		}

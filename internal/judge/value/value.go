@@ -37,84 +37,49 @@ type Comparison struct {
 	Expand func(string) string
 }
 
+// extent is how much of a value a comparison is about.
+type extent int
+
+const (
+	exact    extent = iota
+	part            // an object may have more keys, and an array more elements, in any order
+	elements        // an object may have more keys
+)
+
 // Equal compares got with want. path is the location of both, "" at the top.
 func (c Comparison) Equal(path string, want, got any) string {
-	switch want := c.plain(want).(type) {
-	case map[string]any:
-		obj, ok := got.(map[string]any)
-		if !ok {
-			return differ(path, want, got)
-		}
-		if why := c.keys(path, want, obj, c.Equal); why != "" {
-			return why
-		}
-		for _, k := range slices.Sorted(maps.Keys(obj)) {
-			if _, known := want[k]; !known {
-				return fmt.Sprintf("at %s: unexpected, saw %s", child(path, k), jsonText(obj[k]))
-			}
-		}
-		return ""
-	case []any:
-		list, ok := got.([]any)
-		if !ok || len(list) != len(want) {
-			return differ(path, want, got)
-		}
-		for i := range want {
-			if why := c.Equal(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
-				return why
-			}
-		}
-		return ""
-	default:
-		return c.scalar(path, want, got)
-	}
+	return c.compare(exact, path, want, got)
 }
 
 // Has describes what got lacks of want: an object must have the wanted keys, and an array must
 // have, for each wanted element, one that has it.
-func (c Comparison) Has(path string, want, got any) string {
-	switch want := c.plain(want).(type) {
-	case map[string]any:
-		obj, ok := got.(map[string]any)
-		if !ok {
-			return differ(path, want, got)
-		}
-		return c.keys(path, want, obj, c.Has)
-	case []any:
-		list, ok := got.([]any)
-		if !ok {
-			return differ(path, want, got)
-		}
-		for _, w := range want {
-			if !slices.ContainsFunc(list, func(g any) bool { return c.Has(path, w, g) == "" }) {
-				return fmt.Sprintf("at %s: want an element %s, saw %s", pathName(path), jsonText(w), jsonText(got))
-			}
-		}
-		return ""
-	default:
-		return c.scalar(path, want, got)
-	}
-}
+func (c Comparison) Has(path string, want, got any) string { return c.compare(part, path, want, got) }
 
 // List is like Has, but an array must have exactly the wanted elements, in their order.
 func (c Comparison) List(path string, want, got any) string {
+	return c.compare(elements, path, want, got)
+}
+
+func (c Comparison) compare(e extent, path string, want, got any) string {
 	switch want := c.plain(want).(type) {
 	case map[string]any:
 		obj, ok := got.(map[string]any)
 		if !ok {
 			return differ(path, want, got)
 		}
-		return c.keys(path, want, obj, c.List)
+		return c.keys(e, path, want, obj)
 	case []any:
 		list, ok := got.([]any)
 		switch {
-		case !ok:
+		case !ok, e == exact && len(list) != len(want):
 			return differ(path, want, got)
+		case e == part:
+			return c.contained(path, want, list)
 		case len(list) != len(want):
 			return fmt.Sprintf("at %s: want %d elements, saw %d: %s", pathName(path), len(want), len(list), jsonText(got))
 		}
 		for i := range want {
-			if why := c.List(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
+			if why := c.compare(e, fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
 				return why
 			}
 		}
@@ -124,14 +89,28 @@ func (c Comparison) List(path string, want, got any) string {
 	}
 }
 
-func (c Comparison) keys(path string, want, got map[string]any, compare func(string, any, any) string) string {
+func (c Comparison) contained(path string, want, list []any) string {
+	for _, w := range want {
+		if !slices.ContainsFunc(list, func(g any) bool { return c.Has(path, w, g) == "" }) {
+			return fmt.Sprintf("at %s: want an element %s, saw %s", pathName(path), jsonText(w), jsonText(list))
+		}
+	}
+	return ""
+}
+
+func (c Comparison) keys(e extent, path string, want, got map[string]any) string {
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		g, ok := got[k]
 		if !ok {
 			return fmt.Sprintf("at %s: want %s, saw no such key", child(path, k), jsonText(want[k]))
 		}
-		if why := compare(child(path, k), want[k], g); why != "" {
+		if why := c.compare(e, child(path, k), want[k], g); why != "" {
 			return why
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(got)) {
+		if _, known := want[k]; e == exact && !known {
+			return fmt.Sprintf("at %s: unexpected, saw %s", child(path, k), jsonText(got[k]))
 		}
 	}
 	return ""
