@@ -13,7 +13,7 @@ func TestAtRestTheGaugeIsWhatListShows(t *testing.T) {
 	cat := &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "coppice.metrics.at-rest", Level: "must", Standing: []string{"check:metrics-at-rest"}}}}
 	lists := func(s *scripted, pids string) {
 		x := unaryExchange("list")
-		x.RPC, x.Body = "process.Process/List", ptr(bundle.NewBlob([]byte(`{"processes":[`+pids+`]}`), nil))
+		x.RPC, x.Body = "process.Process/List", new(bundle.NewBlob([]byte(`{"processes":[`+pids+`]}`), nil))
 		s.add(x, "list", "list", "steps[0]")
 	}
 	two := `{"pid":1},{"pid":2}`

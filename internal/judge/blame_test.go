@@ -13,7 +13,7 @@ import (
 func TestWhatAStartWithoutAProcessLeavesUndoneIsNotJudged(t *testing.T) {
 	p := streamExchange("p")
 	p.Op, p.Step, p.Events, p.Frames = "start", "steps[0]", nil, nil
-	v := judgeOne(t, scenarioOf(subjects("k", &scenarios.Match{OK: ptr(true)})), observation(p))
+	v := judgeOne(t, scenarioOf(subjects("k", &scenarios.Match{OK: new(true)})), observation(p))
 	if v.Conclusion != bundle.Inconclusive || v.Symptom != bundle.SymptomNoStart || !strings.Contains(v.Message, "not judged: step steps[0] (p)") {
 		t.Errorf("%s (%s): %s; want it not judged because of the start", v.Conclusion, v.Symptom, v.Message)
 	}

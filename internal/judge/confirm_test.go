@@ -103,7 +103,7 @@ func TestAStateThatAPollDoesNotSeeIsASuspicion(t *testing.T) {
 
 // A command may not have begun when the time limit of its request ended it.
 func TestWhatATimeLimitCutOffIsASuspicion(t *testing.T) {
-	s := scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("so far")}}))
+	s := scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: new("so far")}}))
 	for limit, want := range map[string]bool{"1": true, "600000": false} {
 		x := withError(streamExchange("send"), 200, "deadline_exceeded", "")
 		x.Events, x.Outputs = x.Events[:1], nil
@@ -116,7 +116,7 @@ func TestWhatATimeLimitCutOffIsASuspicion(t *testing.T) {
 
 // Input that was given up may not have arrived when the process ended.
 func TestWhatAProcessLacksWhoseInputWasGivenUpIsASuspicion(t *testing.T) {
-	s := scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("input")}}))
+	s := scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: new("input")}}))
 	for outcome, want := range map[bundle.Outcome]bool{bundle.OutcomeStalled: true, bundle.OutcomeComplete: false} {
 		x, in := streamExchange("send"), unaryExchange("in")
 		x.Events, x.Outputs = slices.Delete(x.Events, 1, 2), nil
@@ -143,7 +143,7 @@ func TestWhatIsComparedWithAMissingAnswerIsNotJudged(t *testing.T) {
 			o = observation(unaryExchange("two"), c.rest)
 		}
 		o.Iterations[0].Awaits = []bundle.Await{{What: bundle.Wait{Kind: bundle.WaitTime}, Deadline: 1, Ended: bundle.Stamp{T: 1e9, N: 1e6}}}
-		s := scenarioOf(subjects("two", &scenarios.Match{Body: &scenarios.BodyMatch{Text: ptr("${rest.json.id}")}}))
+		s := scenarioOf(subjects("two", &scenarios.Match{Body: &scenarios.BodyMatch{Text: new("${rest.json.id}")}}))
 		if v := (&Judge{}).Scenario(s, testRun(), o)[0]; v.Conclusion != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, v.Conclusion, v.Message, c.want)
 		}

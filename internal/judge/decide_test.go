@@ -17,10 +17,10 @@ func TestTheEvidenceNamesTheFieldsThatDecide(t *testing.T) {
 		step scenarios.Step
 		want []string
 	}{
-		"a header of a start":  {scenarios.Step{Start: &scenarios.Start{Headers: map[string]*string{"X-Odd": ptr("1")}}}, []string{"content-encoding", "x-odd"}},
-		"a timeout of a start": {scenarios.Step{Start: &scenarios.Start{TimeoutMS: ptr(int64(200))}}, []string{"connect-timeout-ms", "content-encoding", "grpc-timeout"}},
-		"a length of a send":   {scenarios.Step{Send: &scenarios.Send{ContentLength: ptr(int64(9))}}, []string{"content-encoding", "content-length"}},
-		"a timeout of a send":  {scenarios.Step{Send: &scenarios.Send{Timeout: ptr("1x")}}, []string{"connect-timeout-ms", "content-encoding", "grpc-timeout"}},
+		"a header of a start":  {scenarios.Step{Start: &scenarios.Start{Headers: map[string]*string{"X-Odd": new("1")}}}, []string{"content-encoding", "x-odd"}},
+		"a timeout of a start": {scenarios.Step{Start: &scenarios.Start{TimeoutMS: new(int64(200))}}, []string{"connect-timeout-ms", "content-encoding", "grpc-timeout"}},
+		"a length of a send":   {scenarios.Step{Send: &scenarios.Send{ContentLength: new(int64(9))}}, []string{"content-encoding", "content-length"}},
+		"a timeout of a send":  {scenarios.Step{Send: &scenarios.Send{Timeout: new("1x")}}, []string{"connect-timeout-ms", "content-encoding", "grpc-timeout"}},
 		"a list":               {scenarios.Step{List: &scenarios.List{}}, []string{"content-encoding"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestARefusedCodecHasItsOwnSymptom(t *testing.T) {
 		"a known encoding":      {gzip, []string{"compress.gzip"}, bundle.SymptomCodec},
 		"gRPC":                  {func(x *bundle.Exchange, _ *scenarios.Start) { x.Protocol = "grpc" }, nil, bundle.SymptomNoStart},
 		"a content type from the script": {func(_ *bundle.Exchange, s *scenarios.Start) {
-			s.Headers = map[string]*string{"content-type": ptr("x/y")}
+			s.Headers = map[string]*string{"content-type": new("x/y")}
 		}, nil, bundle.SymptomNoStart},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestARefusedCodecHasItsOwnSymptom(t *testing.T) {
 			x.Events, x.EndStream, x.Frames, x.Outputs, x.Response.Status = nil, nil, nil, nil, 415
 			start := &scenarios.Start{}
 			c.change(x, start)
-			s := scenarioOf(subjects("p", &scenarios.Match{Start: ptr(true)}))
+			s := scenarioOf(subjects("p", &scenarios.Match{Start: new(true)}))
 			s.Steps, s.Needs = []scenarios.Step{{At: "steps[0]", Start: start}}, c.needs
 			if v := judgeOne(t, s, observation(x)); v.Symptom != c.want {
 				t.Errorf("symptom %q, want %q: %s", v.Symptom, c.want, v.Message)

@@ -27,8 +27,6 @@ func compared(got, want string) *bundle.Blob {
 	return &b
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func headers(pairs ...string) []bundle.Header {
 	var hs []bundle.Header
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -178,6 +176,15 @@ func wantVerdict(t *testing.T, v bundle.Verdict, conclusion bundle.Conclusion, m
 // ruled is a catalogue with one standing rule.
 func ruled(entry string) *scenarios.Catalogue {
 	return &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.standing.rule", Level: "must", Standing: []string{entry}}}}
+}
+
+// wantStanding judges an observation by a check alone; want is "" for no verdict.
+func wantStanding(t *testing.T, check string, o *bundle.Observation, want bundle.Conclusion) {
+	t.Helper()
+	vs := (&Judge{Rules: ruled("check:" + check)}).Scenario(scenarioWithoutRules(), testRun(), o)
+	if want == "" && len(vs) > 0 || want != "" && (len(vs) != 1 || vs[0].Conclusion != want) {
+		t.Errorf("%s: got %+v, want %q", check, vs, want)
+	}
 }
 
 func scenarioWithoutRules() *scenarios.Scenario { return &scenarios.Scenario{ID: "area.one"} }

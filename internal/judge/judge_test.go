@@ -88,7 +88,7 @@ func TestInterruptedObservations(t *testing.T) {
 }
 
 func TestDefectsAreOurs(t *testing.T) {
-	s := scenarioOf(subjects("send", &scenarios.Match{OK: ptr(true)}))
+	s := scenarioOf(subjects("send", &scenarios.Match{OK: new(true)}))
 	o := observation(streamExchange("send"))
 	o.Defect = "step 3: no such variable"
 	wantVerdict(t, judgeOne(t, s, o), bundle.Error, "a defect of Assay: step 3: no such variable")
@@ -99,7 +99,7 @@ func TestDefectsAreOurs(t *testing.T) {
 }
 
 func TestStepsThatWereNeverReached(t *testing.T) {
-	s := scenarioOf(subjects("k", &scenarios.Match{OK: ptr(true)}))
+	s := scenarioOf(subjects("k", &scenarios.Match{OK: new(true)}))
 	cases := []struct {
 		name    string
 		change  func(*bundle.Iteration)
@@ -164,7 +164,7 @@ func TestIterationsAreNamedAndCounted(t *testing.T) {
 
 func TestAClauseProvesItsRule(t *testing.T) {
 	s := &scenarios.Scenario{ID: "area.one", Rules: []string{"a.b.unnamed", "a.b.named"}, Expect: []scenarios.Clause{
-		{Rule: "a.b.named", Subjects: map[string]*scenarios.Match{"send": {OK: ptr(true)}}},
+		{Rule: "a.b.named", Subjects: map[string]*scenarios.Match{"send": {OK: new(true)}}},
 		{Subjects: map[string]*scenarios.Match{"send": {End: &scenarios.EndMatch{Code: []int{3}}}}},
 	}}
 	vs := (&Judge{}).Scenario(s, testRun(), observation(streamExchange("send")))
@@ -212,11 +212,11 @@ func TestParityOfTwoSurfaces(t *testing.T) {
 		}, bundle.Pass, ""},
 		{"another exit code", func(_, n *bundle.Exchange) { n.Events[2].Exit.Code = 1 }, bundle.Fail,
 			"parity: the exit code differs: p has 0, n has 1"},
-		{"another output", func(_, n *bundle.Exchange) { n.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("help"), nil)) }, bundle.Fail,
+		{"another output", func(_, n *bundle.Exchange) { n.Outputs["stdout"] = new(bundle.NewBlob([]byte("help"), nil)) }, bundle.Fail,
 			`parity: stdout differs at byte 3: p has "lo\n", n has "p"`},
 		{"output that is not UTF-8 is not compared", func(p, n *bundle.Exchange) {
-			p.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("\xff"), nil))
-			n.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("\uFFFD"), nil))
+			p.Outputs["stdout"] = new(bundle.NewBlob([]byte("\xff"), nil))
+			n.Outputs["stdout"] = new(bundle.NewBlob([]byte("\uFFFD"), nil))
 		}, bundle.Pass, ""},
 		{"other events", func(_, n *bundle.Exchange) { n.Events = n.Events[:2] }, bundle.Fail,
 			`parity: the order of events differs: p has "start data end", n has "start data"`},
@@ -240,7 +240,7 @@ func TestPlacesOfAThinnedAnswerHaveNoNumber(t *testing.T) {
 }
 
 func TestAnExpectedErrorIsNoReason(t *testing.T) {
-	s := scenarioOf(subjects("last", &scenarios.Match{OK: ptr(true)}))
+	s := scenarioOf(subjects("last", &scenarios.Match{OK: new(true)}))
 	o := observation(withError(unaryExchange("k"), 404, "not_found", ""), streamExchange("p"))
 	p := &o.Iterations[0].Exchanges[1]
 	p.Outcome, p.Step = bundle.OutcomeStalled, "steps[4]"

@@ -23,9 +23,9 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 	}
 	errorOf := func(codes ...string) *scenarios.ErrorMatch { return &scenarios.ErrorMatch{Code: codes} }
 	for _, c := range []matchCase{
-		{"ok wants a status", scenarios.Match{OK: ptr(true)}, grpc, func(x *bundle.Exchange) { x.GRPC = nil },
+		{"ok wants a status", scenarios.Match{OK: new(true)}, grpc, func(x *bundle.Exchange) { x.GRPC = nil },
 			"want success, saw a response without grpc-status (3 frames)", ""},
-		{"ok wants status 0", scenarios.Match{OK: ptr(true)}, web, func(x *bundle.Exchange) { x.GRPC.Code = 13 },
+		{"ok wants status 0", scenarios.Match{OK: new(true)}, web, func(x *bundle.Exchange) { x.GRPC.Code = 13 },
 			"want success, saw HTTP 200, events start data end, ended with code 0", ""},
 		{"a code of the status", scenarios.Match{Error: errorOf("not_found")}, refused, func(x *bundle.Exchange) { x.Error.Code = "internal" },
 			`want error not_found, saw HTTP 200, error internal "nobody", events start data end, ended with code 0`, ""},
@@ -46,7 +46,7 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 			func(x *bundle.Exchange) { x.GRPC.Message = "" }, `grpc-message: want it to contain "body", saw ""`, ""},
 		{"no status at all", scenarios.Match{GRPC: &scenarios.GRPCMatch{}}, grpc,
 			func(x *bundle.Exchange) { x.GRPC = nil }, "grpc-status: want one, saw none (HTTP 200, events start data end, ended with code 0, no grpc-status)", ""},
-		{"HTTP trailers", scenarios.Match{Trailers: map[string]*string{"grpc-status": ptr("0"), "x-none": nil}}, grpc,
+		{"HTTP trailers", scenarios.Match{Trailers: map[string]*string{"grpc-status": new("0"), "x-none": nil}}, grpc,
 			func(x *bundle.Exchange) { x.Response.Trailers = nil }, `trailer grpc-status: want "0", saw none`, ""},
 		{"metadata in order", scenarios.Match{Metadata: map[string]any{"x-out": []any{"one", "two"}}}, grpc,
 			func(x *bundle.Exchange) {
@@ -68,9 +68,9 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 		}, func(x *bundle.Exchange) { x.EndStream.Metadata = nil }, `metadata x-out: want "one", saw none`, ""},
 		{"metadata of a status in the headers", scenarios.Match{Metadata: map[string]any{"x-out": "*"}}, refused,
 			func(x *bundle.Exchange) { x.GRPC.In = "trailers" }, "metadata x-out: want any value, saw none", ""},
-		{"messages, the trailer frame not among them", scenarios.Match{Messages: &scenarios.MessagesMatch{Count: ptr(3)}}, web,
+		{"messages, the trailer frame not among them", scenarios.Match{Messages: &scenarios.MessagesMatch{Count: new(3)}}, web,
 			func(x *bundle.Exchange) { x.Frames = x.Frames[1:] }, "messages: want 3, saw 2 (HTTP 200, events start data end, ended with code 0)", ""},
-		{"compressed messages of a unary response", scenarios.Match{Compressed: ptr(true)}, func() *bundle.Exchange {
+		{"compressed messages of a unary response", scenarios.Match{Compressed: new(true)}, func() *bundle.Exchange {
 			x := grpcExchange("send")
 			x.Shape, x.Frames[0].Flags = bundle.ShapeUnary, wire.FlagCompressed
 			return x
@@ -86,9 +86,9 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 			func() *bundle.Exchange {
 				x := unaryExchange("send")
 				x.RPC, x.Codec = "assay.v1.Probe/Safe", "proto"
-				x.Body = ptr(bundle.NewBlob([]byte("\x0a\x05\x1a\x03GET"), nil))
+				x.Body = new(bundle.NewBlob([]byte("\x0a\x05\x1a\x03GET"), nil))
 				return x
-			}, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte("\x0a\x04\x1a\x02PO"), nil)) },
+			}, func(x *bundle.Exchange) { x.Body = new(bundle.NewBlob([]byte("\x0a\x04\x1a\x02PO"), nil)) },
 			`body: at seen.method: want "GET", saw "PO"`, ""},
 		{"a body by an expression", scenarios.Match{Body: &scenarios.BodyMatch{Matches: "^.}$"}}, func() *bundle.Exchange { return unaryExchange("send") },
 			func(x *bundle.Exchange) { x.Body = nil }, `body: want it to match "^.}$", saw ""`, ""},

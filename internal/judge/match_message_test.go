@@ -46,7 +46,7 @@ func TestMessagesAreComparedWithTheirDescriptions(t *testing.T) {
 		"all of fewer":    {all(holding(1)), nil, bundle.Fail, "messages: want 1, saw 3 (HTTP 200)"},
 		"some in order":   {some(holding(1), holding(3)), nil, bundle.Pass, ""},
 		"one is not two":  {some(holding(2), holding(2)), nil, bundle.Fail, `messages: want one holding {"n":2} after message 1, saw none (3 messages, HTTP 200)`},
-		"the exact bytes": {some(scenarios.BodyMatch{Hex: ptr(`7b226e223a327d`)}), nil, bundle.Pass, ""},
+		"the exact bytes": {some(scenarios.BodyMatch{Hex: new(`7b226e223a327d`)}), nil, bundle.Pass, ""},
 		"one that was not kept": {
 			all(holding(1), holding(2), holding(3)), cut(1), bundle.Inconclusive, "message 1: only a part of the 16 bytes was kept",
 		},
@@ -54,7 +54,7 @@ func TestMessagesAreComparedWithTheirDescriptions(t *testing.T) {
 		"one beside another not kept":     {some(holding(3)), cut(1), bundle.Pass, ""},
 		"compressed and whole":            {all(holding(1), holding(2), holding(3)), compressed(true), bundle.Pass, ""},
 		"compressed, and perhaps cut":     {some(holding(1)), compressed(false), bundle.Inconclusive, "message 0: only a part of the 8 bytes was kept"},
-		"how many of a cut one":           {scenarios.MessagesMatch{Count: ptr(3)}, cut(1), bundle.Pass, ""},
+		"how many of a cut one":           {scenarios.MessagesMatch{Count: new(3)}, cut(1), bundle.Pass, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := watching(`{"n":1}`, `{"n":2}`, `{"n":3}`)

@@ -26,38 +26,38 @@ func TestMatch(t *testing.T) {
 		return func() *bundle.Exchange { x := x(); change(x); return x }
 	}
 	body := func(text string) func(*bundle.Exchange) {
-		return func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte(text), nil)) }
+		return func(x *bundle.Exchange) { x.Body = new(bundle.NewBlob([]byte(text), nil)) }
 	}
 	output := func(stream, text string) func(*bundle.Exchange) {
-		return func(x *bundle.Exchange) { x.Outputs[stream] = ptr(bundle.NewBlob([]byte(text), nil)) }
+		return func(x *bundle.Exchange) { x.Outputs[stream] = new(bundle.NewBlob([]byte(text), nil)) }
 	}
 	for _, c := range []matchCase{
-		{"ok on a stream wants an end-of-stream", scenarios.Match{OK: ptr(true)},
+		{"ok on a stream wants an end-of-stream", scenarios.Match{OK: new(true)},
 			stream, func(x *bundle.Exchange) { x.EndStream = nil },
 			"want success, saw a stream without end-of-stream (4 frames)", ""},
-		{"ok wants no error", scenarios.Match{OK: ptr(true)},
+		{"ok wants no error", scenarios.Match{OK: new(true)},
 			stream, func(x *bundle.Exchange) { withError(x, 200, "internal", "boom") },
 			`want success, saw HTTP 200, error internal "boom", events start data end, ended with code 0`, ""},
-		{"ok on the alias wants an end", scenarios.Match{OK: ptr(true)}, lines, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
+		{"ok on the alias wants an end", scenarios.Match{OK: new(true)}, lines, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
 			"want success, saw lines without an end event (3 lines)", ""},
-		{"not ok wants an error", scenarios.Match{OK: ptr(false)},
+		{"not ok wants an error", scenarios.Match{OK: new(false)},
 			failed(404, "not_found", ""), func(x *bundle.Exchange) { x.Error, x.Response.Status = nil, 200 },
 			"want an error, saw HTTP 200", ""},
 		{"outcome is a legal set", scenarios.Match{Outcome: []string{"complete", "closed"}},
 			stream, func(x *bundle.Exchange) { x.Outcome = bundle.OutcomeStalled },
 			"want outcome complete or closed, saw a response that had not ended by the deadline (after 4 frames)", "complete"},
-		{"a response must be complete by default", scenarios.Match{Start: ptr(true)},
+		{"a response must be complete by default", scenarios.Match{Start: new(true)},
 			stream, func(x *bundle.Exchange) { x.Outcome, x.Detail = bundle.OutcomeReset, "connection reset by peer" },
 			"want a complete response, saw the connection reset before the response was complete (after 4 frames): connection reset by peer", ""},
 		{"status is a legal set", scenarios.Match{Status: []int{200, 204}},
 			stream, func(x *bundle.Exchange) { x.Response.Status = 500; x.Events = nil },
 			"want HTTP 200 or 204, saw HTTP 500", "HTTP 200"},
-		{"a header has its value", scenarios.Match{Headers: map[string]*string{"X-A": ptr("1")}},
+		{"a header has its value", scenarios.Match{Headers: map[string]*string{"X-A": new("1")}},
 			of(stream, func(x *bundle.Exchange) { x.Response.Headers = headers("x-a", "1") }), func(x *bundle.Exchange) { x.Response.Headers[0].Value = "2" },
 			`header X-A: want "1", saw "2"`, ""},
 		{"a header is absent", scenarios.Match{Headers: map[string]*string{"X-A": nil}},
 			stream, func(x *bundle.Exchange) { x.Response.Headers = headers("X-A", "2") }, `header X-A: want none, saw "2"`, ""},
-		{"a header is present", scenarios.Match{Headers: map[string]*string{"content-type": ptr("*")}},
+		{"a header is present", scenarios.Match{Headers: map[string]*string{"content-type": new("*")}},
 			stream, func(x *bundle.Exchange) { x.Response.Headers = nil }, "header content-type: want any value, saw none", ""},
 		{"an error has one of the codes", scenarios.Match{Error: &scenarios.ErrorMatch{Code: []string{"not_found", "internal"}}},
 			failed(404, "not_found", "no process 9"), func(x *bundle.Exchange) { withError(x, 500, "unknown", "") },
@@ -68,9 +68,9 @@ func TestMatch(t *testing.T) {
 		{"an error message holds a part", scenarios.Match{Error: &scenarios.ErrorMatch{Message: "gzip"}},
 			failed(501, "unimplemented", "only gzip"), func(x *bundle.Exchange) { x.Error.Message = "no" },
 			`error message: want it to contain "gzip", saw HTTP 501, error unimplemented "no"`, "unimplemented"},
-		{"a start event comes first", scenarios.Match{Start: ptr(true)}, stream, func(x *bundle.Exchange) { x.Events = x.Events[1:] },
+		{"a start event comes first", scenarios.Match{Start: new(true)}, stream, func(x *bundle.Exchange) { x.Events = x.Events[1:] },
 			"start event: want it first, saw data (frame 1, body offset 25)", ""},
-		{"no start event", scenarios.Match{Start: ptr(false)},
+		{"no start event", scenarios.Match{Start: new(false)},
 			of(stream, func(x *bundle.Exchange) { x.Events = nil }), func(x *bundle.Exchange) { x.Events = streamExchange("").Events },
 			"start event: want none, saw pid 42 (frame 0, body offset 0)", ""},
 		{"the exit code", scenarios.Match{End: &scenarios.EndMatch{Code: []int{3}}},
@@ -84,11 +84,11 @@ func TestMatch(t *testing.T) {
 		{"a signal implies a code that is not 0", scenarios.Match{End: &scenarios.EndMatch{Signal: []string{"SIGKILL"}}},
 			of(lines, func(x *bundle.Exchange) { x.Events[2].Exit.Code = -1 }), func(x *bundle.Exchange) { x.Events[2].Exit.Code = 0 },
 			"exit code: want any but 0 (ended by SIGKILL), saw 0 (end event, line 2, body offset 50)", ""},
-		{"exited", scenarios.Match{End: &scenarios.EndMatch{Exited: ptr(true)}},
+		{"exited", scenarios.Match{End: &scenarios.EndMatch{Exited: new(true)}},
 			stream, func(x *bundle.Exchange) { x.Events[2].Exit.Exited = false },
 			"exited: want true, saw false (end event, frame 2, body offset 50)", ""},
-		{"the error text", scenarios.Match{End: &scenarios.EndMatch{Error: ptr(false)}},
-			stream, func(x *bundle.Exchange) { x.Events[2].Exit.Error = ptr("exit status 1") },
+		{"the error text", scenarios.Match{End: &scenarios.EndMatch{Error: new(false)}},
+			stream, func(x *bundle.Exchange) { x.Events[2].Exit.Error = new("exit status 1") },
 			`error text: want none, saw "exit status 1" (end event, frame 2, body offset 50)`, ""},
 		{"the status", scenarios.Match{End: &scenarios.EndMatch{Status: "exit status 0"}},
 			stream, func(x *bundle.Exchange) { x.Events[2].Exit.Status = "" },
@@ -121,24 +121,24 @@ func TestMatch(t *testing.T) {
 		{"a long output without a window", scenarios.Match{Stdout: text(long)},
 			of(stream, output("stdout", long)), output("stdout", long[:65536]),
 			`stdout: want 80000 bytes, saw 65536 (it ends in "89abcde\n0123456789abcde\n", want "89abcde\n0123456789abcde\n")`, ""},
-		{"a length", scenarios.Match{Stdout: &scenarios.OutputMatch{Length: ptr(int64(6))}},
+		{"a length", scenarios.Match{Stdout: &scenarios.OutputMatch{Length: new(int64(6))}},
 			stream, func(x *bundle.Exchange) { x.Outputs = nil }, "stdout: want 6 bytes, saw 0", ""},
 		{"a digest", scenarios.Match{Stdout: &scenarios.OutputMatch{Digest: digest([]byte("hello\n"))}},
 			stream, func(x *bundle.Exchange) { x.Outputs = nil },
 			"stdout: want SHA-256 " + digest([]byte("hello\n")) + ", saw " + digest(nil) + " (0 bytes)", ""},
-		{"a prefix", scenarios.Match{Stdout: &scenarios.OutputMatch{PrefixOf: &scenarios.Bytes{Text: ptr("hello\nworld\n")}}},
+		{"a prefix", scenarios.Match{Stdout: &scenarios.OutputMatch{PrefixOf: &scenarios.Bytes{Text: new("hello\nworld\n")}}},
 			stream, output("stdout", "hellx"), `stdout differs at byte 4: want "o", saw "x" (body offset 25)`, ""},
-		{"a suffix", scenarios.Match{Stdout: &scenarios.OutputMatch{SuffixOf: &scenarios.Bytes{Text: ptr("say hello\n")}}},
+		{"a suffix", scenarios.Match{Stdout: &scenarios.OutputMatch{SuffixOf: &scenarios.Bytes{Text: new("say hello\n")}}},
 			stream, output("stdout", "they say hello\n"), `stdout: want a suffix of "say hello\n", saw 5 bytes more`, ""},
-		{"a part", scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("ell")}}, stream, output("stdout", "no"),
+		{"a part", scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: new("ell")}}, stream, output("stdout", "no"),
 			`stdout: want it to contain "ell", saw "no"`, ""},
 		{"an expression", scenarios.Match{Stdout: &scenarios.OutputMatch{Matches: `^h.*o\n$`}},
 			stream, func(x *bundle.Exchange) { x.Outputs = nil }, `stdout: want it to match "^h.*o\\n$", saw ""`, ""},
 		{"a terminal's output", scenarios.Match{PTY: text("")}, stream, output("pty", "$ "),
 			`pty differs at byte 0: want the end, saw "$ "`, ""},
-		{"a body of text", scenarios.Match{Body: &scenarios.BodyMatch{Text: ptr("{}")}},
+		{"a body of text", scenarios.Match{Body: &scenarios.BodyMatch{Text: new("{}")}},
 			unary, func(x *bundle.Exchange) { x.Body = nil }, `body differs at byte 0: want "{}", saw the end`, ""},
-		{"an empty body", scenarios.Match{Body: &scenarios.BodyMatch{Empty: ptr(true)}},
+		{"an empty body", scenarios.Match{Body: &scenarios.BodyMatch{Empty: new(true)}},
 			of(unary, func(x *bundle.Exchange) { x.Body = nil }), body("<html>"), `body: want none, saw 6 bytes: "<html>"`, ""},
 		{"a body as a JSON value", scenarios.Match{Body: &scenarios.BodyMatch{JSON: map[string]any{"pid": "${p.pid}", "tags": []any{"a"}}}},
 			of(unary, body("{ \"tags\":[ \"a\" ],\n\"pid\":42 }")), body(`{"pid":42,"tags":["a","b"]}`),
@@ -150,13 +150,13 @@ func TestMatch(t *testing.T) {
 			"list: want pid 42 (p) in it, saw an empty list", ""},
 		{"a list in protobuf does not hold a process", scenarios.Match{NotLists: []string{"p"}},
 			of(unary, func(x *bundle.Exchange) {
-				x.RPC, x.Codec, x.Body = "process.Process/List", "proto", ptr(bundle.NewBlob([]byte{0x0a, 2, 0x10, 41}, nil))
-			}), func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x0a, 2, 0x10, 42}, nil)) },
+				x.RPC, x.Codec, x.Body = "process.Process/List", "proto", new(bundle.NewBlob([]byte{0x0a, 2, 0x10, 41}, nil))
+			}), func(x *bundle.Exchange) { x.Body = new(bundle.NewBlob([]byte{0x0a, 2, 0x10, 42}, nil)) },
 			"list: want pid 42 (p) gone, saw it listed", ""},
-		{"a compressed response", scenarios.Match{Compressed: ptr(true)},
+		{"a compressed response", scenarios.Match{Compressed: new(true)},
 			of(stream, func(x *bundle.Exchange) { x.Frames[1].Flags = 1 }), func(x *bundle.Exchange) { x.Frames[1].Flags = 0 },
 			"want a compressed response, saw none of 4 messages compressed", ""},
-		{"no compressed message", scenarios.Match{Compressed: ptr(false)}, stream, func(x *bundle.Exchange) { x.Frames[3].Flags = 3 },
+		{"no compressed message", scenarios.Match{Compressed: new(false)}, stream, func(x *bundle.Exchange) { x.Frames[3].Flags = 3 },
 			"want no compression, saw a compressed message (frame 3, body offset 75)", ""},
 		{"events spread over time", scenarios.Match{Spread: scenarios.Span{Fixed: time.Millisecond}},
 			stream, func(x *bundle.Exchange) { x.Events[2].At.T = x.Events[1].At.T },
@@ -216,7 +216,7 @@ func TestWhatIsGoneIsInconclusive(t *testing.T) {
 	}{
 		"a digest that was not kept": {scenarios.OutputMatch{Digest: digest(nil)}, "stdout: neither the bytes nor a digest was kept"},
 		"an expression":              {scenarios.OutputMatch{Matches: "abc"}, "stdout: only a part of the 80000 bytes was kept"},
-		"a part that may be in the middle": {scenarios.OutputMatch{Contains: ptr("middle")},
+		"a part that may be in the middle": {scenarios.OutputMatch{Contains: new("middle")},
 			`stdout: "middle" is neither in the first nor in the last bytes, and the rest was not kept`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestWhatIsGoneIsInconclusive(t *testing.T) {
 			wantVerdict(t, v, bundle.Inconclusive, m.message)
 		})
 	}
-	v := judgeOne(t, scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("xyz")}})), observation(x))
+	v := judgeOne(t, scenarioOf(subjects("send", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: new("xyz")}})), observation(x))
 	wantVerdict(t, v, bundle.Pass, "")
 }
 

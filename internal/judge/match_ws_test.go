@@ -38,7 +38,7 @@ func TestMessagesOfAWebSocketAreComparedWithTheirDescriptions(t *testing.T) {
 		message string
 	}{
 		"with members that nobody named": {attached(`{"type":"opened","pane":"left"}`), scenarios.MessagesMatch{Some: []scenarios.BodyMatch{opened}}, bundle.Pass, ""},
-		"control frames are no messages": {attached("{}", "{}"), scenarios.MessagesMatch{Count: ptr(2)}, bundle.Pass, ""},
+		"control frames are no messages": {attached("{}", "{}"), scenarios.MessagesMatch{Count: new(2)}, bundle.Pass, ""},
 		"another type":                   {attached(`{"type":"closed"}`), scenarios.MessagesMatch{Some: []scenarios.BodyMatch{opened}}, bundle.Fail, ""},
 		"in fragments":                   {fragmented, scenarios.MessagesMatch{All: []scenarios.BodyMatch{opened}}, bundle.Pass, ""},
 		"kept in part":                   {long, scenarios.MessagesMatch{Some: []scenarios.BodyMatch{opened}}, bundle.Inconclusive, "p: message 0: only a part of the 18 bytes was kept"},

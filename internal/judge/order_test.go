@@ -11,7 +11,7 @@ import (
 func raceOrders() []scenarios.Order {
 	return []scenarios.Order{
 		{Name: "killed", Min: 2, Subjects: map[string]*scenarios.Match{
-			"b": {OK: ptr(true)}, "p": {End: &scenarios.EndMatch{Signal: []string{"SIGKILL"}}}}},
+			"b": {OK: new(true)}, "p": {End: &scenarios.EndMatch{Signal: []string{"SIGKILL"}}}}},
 		{Name: "exit-first", Min: 1, Subjects: map[string]*scenarios.Match{
 			"b": {Error: &scenarios.ErrorMatch{Code: []string{"not_found"}}}, "p": {End: &scenarios.EndMatch{Code: []int{0}}}}},
 	}

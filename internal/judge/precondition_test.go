@@ -28,7 +28,7 @@ func (s *scripted) add(x *bundle.Exchange, name, op, step string) *bundle.Exchan
 		x.Events[i].At = s.stamp()
 	}
 	if x.Returned != nil {
-		x.Returned = ptr(s.stamp())
+		x.Returned = new(s.stamp())
 	}
 	s.it.Exchanges = append(s.it.Exchanges, *x)
 	s.it.Conns = append(s.it.Conns, bundle.Conn{ID: x.Conn, Name: name})
@@ -40,7 +40,7 @@ func (s *scripted) ended(step string, code int32) {
 	x := streamExchange("p")
 	x.Events[2].Exit = &bundle.Exit{Code: code, Exited: true}
 	x = s.add(x, "p", "start", step)
-	s.it.Processes = append(s.it.Processes, bundle.Process{Name: "p", PID: 42, Started: x.Events[0].At, Ended: ptr(x.Events[2].At)})
+	s.it.Processes = append(s.it.Processes, bundle.Process{Name: "p", PID: 42, Started: x.Events[0].At, Ended: new(x.Events[2].At)})
 }
 
 // running adds a process p whose stream had not ended when Assay gave it up.
@@ -84,7 +84,7 @@ func (s *scripted) vain(step, on, what string) {
 	s.it.Awaits = append(s.it.Awaits, bundle.Await{Step: step, On: on, What: waitOf(what), Began: began, Ended: ended, Deadline: 1e6})
 	for i := range s.it.Exchanges {
 		if x := &s.it.Exchanges[i]; x.Outcome == bundle.OutcomeAborted || x.Outcome == bundle.OutcomeStalled {
-			x.Returned = ptr(s.stamp()) // given up after the wait
+			x.Returned = new(s.stamp()) // given up after the wait
 		}
 	}
 }

@@ -13,20 +13,20 @@ import (
 
 // everything returns a scenario with every kind of expectation.
 func everything() *scenarios.Scenario {
-	text := scenarios.Bytes{Text: ptr("hello\n")}
+	text := scenarios.Bytes{Text: new("hello\n")}
 	all := func() *scenarios.Match {
 		return &scenarios.Match{
-			Status: []int{200, 404}, Headers: map[string]*string{"content-type": ptr("*"), "x-none": nil},
-			Start: ptr(true), End: &scenarios.EndMatch{Code: []int{0, 1}}, Ends: "once", Events: "start data* end",
+			Status: []int{200, 404}, Headers: map[string]*string{"content-type": new("*"), "x-none": nil},
+			Start: new(true), End: &scenarios.EndMatch{Code: []int{0, 1}}, Ends: "once", Events: "start data* end",
 			Never:  []scenarios.EventMatch{{Event: "stderr"}, {Event: "error"}},
-			Stdout: &scenarios.OutputMatch{Bytes: text, PrefixOf: &text, SuffixOf: &text, Contains: ptr("ell"), Length: ptr(int64(6)), Matches: "h"},
+			Stdout: &scenarios.OutputMatch{Bytes: text, PrefixOf: &text, SuffixOf: &text, Contains: new("ell"), Length: new(int64(6)), Matches: "h"},
 			Spread: scenarios.Span{Fixed: time.Microsecond}, Within: scenarios.Span{RTT: 1000}, Gap: scenarios.Span{RTT: 100},
-			Conn: "reusable", Compressed: ptr(false),
-			Any: []scenarios.NamedMatch{{Name: "a", Match: scenarios.Match{OK: ptr(false)}}, {Name: "b", Match: scenarios.Match{OK: ptr(true)}}},
+			Conn: "reusable", Compressed: new(false),
+			Any: []scenarios.NamedMatch{{Name: "a", Match: scenarios.Match{OK: new(false)}}, {Name: "b", Match: scenarios.Match{OK: new(true)}}},
 		}
 	}
 	body := &scenarios.Match{
-		Body:  &scenarios.BodyMatch{Text: ptr("{}"), JSON: map[string]any{"pid": "${p.pid}"}, JSONHas: []any{1}},
+		Body:  &scenarios.BodyMatch{Text: new("{}"), JSON: map[string]any{"pid": "${p.pid}"}, JSONHas: []any{1}},
 		Lists: []string{"p"}, NotLists: []string{"q"}, NotBefore: scenarios.Span{Fixed: 1},
 		Error: &scenarios.ErrorMatch{Code: []string{"not_found"}},
 	}
@@ -66,7 +66,7 @@ func samples() []*bundle.Observation {
 	cut := streamExchange("send")
 	cut.Outcome, cut.Response, cut.Returned, cut.Violations = bundle.OutcomeReset, nil, nil, []bundle.Violation{{Kind: "http.truncated"}}
 	listed := unaryExchange("b")
-	listed.Body = ptr(bundle.NewBlob([]byte(`{"pid":42,"x":[{"pid":1}]}`), nil))
+	listed.Body = new(bundle.NewBlob([]byte(`{"pid":42,"x":[{"pid":1}]}`), nil))
 	return []*bundle.Observation{
 		o,
 		observation(streamExchange("p"), ndjsonExchange("n"), unaryExchange("b")),

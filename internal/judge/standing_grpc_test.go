@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"strings"
 	"testing"
 
 	"assay/internal/bundle"
@@ -44,14 +43,6 @@ func TestStandingRulesOfGRPC(t *testing.T) {
 		x.GRPC = &bundle.GRPCStatus{Code: 5, In: "headers"}
 		return x
 	}
-	violation := func(kind wire.Kind) func(*bundle.Exchange) {
-		return func(x *bundle.Exchange) {
-			x.Violations = []bundle.Violation{{Kind: string(kind), In: "frame", Off: 7, Detail: "what it was"}}
-		}
-	}
-	answerType := func(s string) func(*bundle.Exchange) {
-		return func(x *bundle.Exchange) { x.Response.Headers = headers("Content-Type", s) }
-	}
 	html := answerType("text/html")
 	cases := []standingCase{
 		{"check:grpc-http-status", grpc, func(x *bundle.Exchange) { x.Response.Status = 500 },
@@ -76,14 +67,14 @@ func TestStandingRulesOfGRPC(t *testing.T) {
 			"want start as the first event, saw keepalive (frame 0, body offset 0)", html},
 		{"check:end-last", web, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
 			"want one end event in a stream that ends without an error, saw none (HTTP 200, events start data)", html},
-		{string(wire.GRPCStatusMissing), web, violation(wire.GRPCStatusMissing), "what it was (grpc.status-missing, body offset 7)", html},
-		{string(wire.GRPCReservedFlags), grpc, violation(wire.GRPCReservedFlags), "what it was (grpc.reserved-flags, body offset 7)",
+		{string(wire.GRPCStatusMissing), web, violation(wire.GRPCStatusMissing, "frame"), "what it was (grpc.status-missing, body offset 7)", html},
+		{string(wire.GRPCReservedFlags), grpc, violation(wire.GRPCReservedFlags, "frame"), "what it was (grpc.reserved-flags, body offset 7)",
 			func(x *bundle.Exchange) { *x = *webExchange("send") }},
-		{string(wire.WebTrailerCase), web, violation(wire.WebTrailerCase), "what it was (grpc-web.trailer-case, body offset 7)",
+		{string(wire.WebTrailerCase), web, violation(wire.WebTrailerCase, "frame"), "what it was (grpc-web.trailer-case, body offset 7)",
 			func(x *bundle.Exchange) { *x = *grpcExchange("send") }},
-		{string(wire.H2ContentLength), grpc, violation(wire.H2ContentLength), "what it was (http2.content-length, body offset 7)",
+		{string(wire.H2ContentLength), grpc, violation(wire.H2ContentLength, "frame"), "what it was (http2.content-length, body offset 7)",
 			func(x *bundle.Exchange) { *x = *webExchange("send") }},
-		{string(wire.HTTPChunk), web, violation(wire.HTTPChunk), "what it was (http.chunk, body offset 7)",
+		{string(wire.HTTPChunk), web, violation(wire.HTTPChunk, "frame"), "what it was (http.chunk, body offset 7)",
 			func(x *bundle.Exchange) { *x = *grpcExchange("send") }},
 	}
 	for _, c := range cases {
@@ -114,7 +105,7 @@ func TestGoAwayComesBeforeTheEndOfAConnection(t *testing.T) {
 		http   string
 		frames []bundle.H2Frame
 		ended  *bundle.ConnEnd
-		want   string // "" for no verdict
+		want   bundle.Conclusion // "" for no verdict
 	}{
 		"said":            {"h2c", []bundle.H2Frame{settings, goaway}, &bundle.ConnEnd{By: "peer", How: "fin"}, "pass"},
 		"not said":        {"h2-tls", []bundle.H2Frame{settings}, &bundle.ConnEnd{By: "peer", How: "fin"}, "fail"},
@@ -126,13 +117,7 @@ func TestGoAwayComesBeforeTheEndOfAConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := observation(grpcExchange("send"))
 			o.Iterations[0].Conns[0] = bundle.Conn{HTTP: c.http, H2: c.frames, Ended: c.ended}
-			vs := (&Judge{Rules: ruled("check:goaway-before-close")}).Scenario(scenarioWithoutRules(), testRun(), o)
-			switch {
-			case c.want == "" && len(vs) > 0, c.want != "" && len(vs) != 1:
-				t.Errorf("got %+v, want %q", vs, c.want)
-			case c.want != "" && !strings.EqualFold(string(vs[0].Conclusion), c.want):
-				t.Errorf("got %s: %s, want %s", vs[0].Conclusion, vs[0].Message, c.want)
-			}
+			wantStanding(t, "goaway-before-close", o, c.want)
 		})
 	}
 }
@@ -143,7 +128,7 @@ func TestTheDebugFormOfADetailAgreesWithIt(t *testing.T) {
 		return func() *bundle.Exchange {
 			x := withError(unaryExchange("send"), 400, "invalid_argument", "")
 			x.Error.Details = []bundle.ErrorDetail{{Type: "assay.v1.Detail", Value: "CgNvbmU"}}
-			x.Body = ptr(bundle.NewBlob([]byte(`{"code":"invalid_argument","details":[{"type":"assay.v1.Detail","value":"CgNvbmU"`+debug+`}]}`), nil))
+			x.Body = new(bundle.NewBlob([]byte(`{"code":"invalid_argument","details":[{"type":"assay.v1.Detail","value":"CgNvbmU"`+debug+`}]}`), nil))
 			return x
 		}
 	}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"strings"
 	"testing"
 
 	"assay/internal/bundle"
@@ -19,7 +18,7 @@ func TestWhatEndsAStreamOfHTTP2(t *testing.T) {
 		outcome bundle.Outcome
 		ended   *bundle.ConnEnd
 		aborted bool
-		want    string // "" for no verdict
+		want    bundle.Conclusion // "" for no verdict
 	}{
 		"a response is complete": {"h2-answer-ended", nil, bundle.OutcomeComplete, byUs, false, "pass"},
 		"a reset without an error replaces the end": {"h2-answer-ended",
@@ -46,13 +45,7 @@ func TestWhatEndsAStreamOfHTTP2(t *testing.T) {
 			x.Stream, x.Outcome, x.Aborted = 3, c.outcome, c.aborted
 			o := observation(x)
 			o.Iterations[0].Conns[0] = bundle.Conn{HTTP: "h2c", H2: c.frames, Ended: c.ended}
-			vs := (&Judge{Rules: ruled("check:" + c.check)}).Scenario(scenarioWithoutRules(), testRun(), o)
-			switch {
-			case c.want == "" && len(vs) > 0, c.want != "" && len(vs) != 1:
-				t.Errorf("got %+v, want %q", vs, c.want)
-			case c.want != "" && !strings.EqualFold(string(vs[0].Conclusion), c.want):
-				t.Errorf("got %s: %s, want %s", vs[0].Conclusion, vs[0].Message, c.want)
-			}
+			wantStanding(t, c.check, o, c.want)
 		})
 	}
 }

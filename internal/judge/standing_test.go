@@ -21,11 +21,6 @@ func TestStandingRules(t *testing.T) {
 	kind := func(at int, k bundle.EventKind) func(*bundle.Exchange) {
 		return func(x *bundle.Exchange) { x.Events[at].Kind = k }
 	}
-	violation := func(kind, in string) func(*bundle.Exchange) {
-		return func(x *bundle.Exchange) {
-			x.Violations = []bundle.Violation{{Kind: kind, In: in, Off: 7, Detail: "what it was"}}
-		}
-	}
 	status := func(s int) func(*bundle.Exchange) { return func(x *bundle.Exchange) { x.Response.Status = s } }
 	both := func(fs ...func(*bundle.Exchange)) func(*bundle.Exchange) {
 		return func(x *bundle.Exchange) {
@@ -33,9 +28,6 @@ func TestStandingRules(t *testing.T) {
 				f(x)
 			}
 		}
-	}
-	answerType := func(s string) func(*bundle.Exchange) {
-		return func(x *bundle.Exchange) { x.Response.Headers = headers("Content-Type", s) }
 	}
 	outcome := func(o bundle.Outcome) func(*bundle.Exchange) { return func(x *bundle.Exchange) { x.Outcome = o } }
 	grpc := func(x *bundle.Exchange) { x.Request.Headers = headers("Content-Type", "application/grpc-web+proto") }
@@ -66,7 +58,7 @@ func TestStandingRules(t *testing.T) {
 		{"check:unary-content-type", unary, answerType("text/html"),
 			"content type: want application/json, as in the request, saw text/html",
 			both(func(x *bundle.Exchange) { x.RPC = "process.Process/NoSuchMethod" }, answerType("text/html"))},
-		{"check:content-encoding", unary, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x1f, 0x8b, 8, 0}, nil)) },
+		{"check:content-encoding", unary, func(x *bundle.Exchange) { x.Body = new(bundle.NewBlob([]byte{0x1f, 0x8b, 8, 0}, nil)) },
 			"want Content-Encoding for a compressed body, saw none", outcome(bundle.OutcomeStalled)},
 		{"check:reserved-headers", unary, func(x *bundle.Exchange) { x.Response.Headers = headers("Connect-Secret", "1") },
 			`want no header with a reserved name, saw "Connect-Secret": "1"`, grpc},
@@ -88,7 +80,7 @@ func TestStandingRules(t *testing.T) {
 		{"check:execute-end-last", cells, kind(1, bundle.EventEnd), "want end_of_execution as the last line, saw end after it (line 2, body offset 50)", status(404)},
 		{"check:execute-end-last", cells, func(x *bundle.Exchange) { x.Events = x.Events[:2] }, "want end_of_execution as the last line, saw none (HTTP 200, events count data)",
 			both(func(x *bundle.Exchange) { x.Events = x.Events[:2] }, outcome(bundle.OutcomeReset))},
-		{string(envd.CellError), cells, violation(string(envd.CellError), "event"), "what it was (execute.error, body offset 7)", status(404)},
+		{string(envd.CellError), cells, violation(wire.Kind(envd.CellError), "event"), "what it was (execute.error, body offset 7)", status(404)},
 		{"check:ndjson-type-and-end", lines, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
 			"want end as the last line, saw HTTP 200, events start data", status(400)},
 		{"check:ndjson-type-and-end", lines, answerType("text/html"), "content type: want an NDJSON type, saw text/html", status(400)},
@@ -98,21 +90,21 @@ func TestStandingRules(t *testing.T) {
 		{"check:stream-status", stream, rpcErrorOverHTTP(404),
 			`want HTTP 200 and an end-of-stream message with the error, saw HTTP 404 of type application/json: "{\"code\":\"not_found\"}"`,
 			both(status(404), answerType("text/plain"))},
-		{string(wire.ReservedFlags), stream, violation(string(wire.ReservedFlags), "frame"),
-			"what it was (envelope.reserved-flags, body offset 7)", both(violation(string(wire.ReservedFlags), "frame"), status(400), answerType("text/plain"))},
-		{string(wire.TruncatedPayload), stream, both(violation(string(wire.TruncatedPayload), "frame"), outcome(bundle.OutcomeReset)),
+		{string(wire.ReservedFlags), stream, violation(wire.ReservedFlags, "frame"),
+			"what it was (envelope.reserved-flags, body offset 7)", both(violation(wire.ReservedFlags, "frame"), status(400), answerType("text/plain"))},
+		{string(wire.TruncatedPayload), stream, both(violation(wire.TruncatedPayload, "frame"), outcome(bundle.OutcomeReset)),
 			"what it was (envelope.truncated-payload, body offset 7)", answerType("text/plain")},
-		{string(wire.EndStreamJSON), stream, violation(string(wire.EndStreamJSON), "frame"),
+		{string(wire.EndStreamJSON), stream, violation(wire.EndStreamJSON, "frame"),
 			"what it was (end-stream.json, body offset 7)", func(x *bundle.Exchange) { x.EndStream = nil }},
-		{string(wire.ErrorCode), failed, violation(string(wire.ErrorCode), "body"),
-			"what it was (error.code, body offset 7)", both(violation(string(wire.ErrorCode), "body"), status(405))},
-		{string(wire.LineUTF8), lines, violation(string(wire.LineUTF8), "frame"), "what it was (ndjson.utf-8, body offset 7)", status(404)},
-		{string(wire.HTTPChunk), stream, violation(string(wire.HTTPChunk), "http"),
+		{string(wire.ErrorCode), failed, violation(wire.ErrorCode, "body"),
+			"what it was (error.code, body offset 7)", both(violation(wire.ErrorCode, "body"), status(405))},
+		{string(wire.LineUTF8), lines, violation(wire.LineUTF8, "frame"), "what it was (ndjson.utf-8, body offset 7)", status(404)},
+		{string(wire.HTTPChunk), stream, violation(wire.HTTPChunk, "http"),
 			"what it was (http.chunk, connection offset 7)", both(outcome(bundle.OutcomeNoConnect), func(x *bundle.Exchange) { x.Response = nil })},
-		{string(wire.HTTPTruncated), stream, both(violation(string(wire.HTTPTruncated), "http"), outcome(bundle.OutcomeClosed)),
+		{string(wire.HTTPTruncated), stream, both(violation(wire.HTTPTruncated, "http"), outcome(bundle.OutcomeClosed)),
 			"what it was (http.truncated, connection offset 7)",
-			both(both(violation(string(wire.HTTPTruncated), "http"), outcome(bundle.OutcomeClosed)), func(x *bundle.Exchange) { x.Sandbox = "made" })},
-		{string(envd.EventBase64), stream, violation(string(envd.EventBase64), "event"),
+			both(both(violation(wire.HTTPTruncated, "http"), outcome(bundle.OutcomeClosed)), func(x *bundle.Exchange) { x.Sandbox = "made" })},
+		{string(envd.EventBase64), stream, violation(wire.Kind(envd.EventBase64), "event"),
 			"what it was (event.base64, body offset 7)", func(x *bundle.Exchange) { x.Events = nil }},
 	}
 	for _, c := range cases {
@@ -120,12 +112,22 @@ func TestStandingRules(t *testing.T) {
 	}
 }
 
+func violation(kind wire.Kind, in string) func(*bundle.Exchange) {
+	return func(x *bundle.Exchange) {
+		x.Violations = []bundle.Violation{{Kind: string(kind), In: in, Off: 7, Detail: "what it was"}}
+	}
+}
+
+func answerType(s string) func(*bundle.Exchange) {
+	return func(x *bundle.Exchange) { x.Response.Headers = headers("Content-Type", s) }
+}
+
 // rpcErrorOverHTTP turns the response to a stream into a unary error.
 func rpcErrorOverHTTP(code int) func(*bundle.Exchange) {
 	return func(x *bundle.Exchange) {
 		x.Response.Status, x.Response.Headers = code, headers("Content-Type", "application/json")
 		x.Events, x.Frames, x.EndStream = nil, nil, nil
-		x.Body = ptr(bundle.NewBlob([]byte(`{"code":"not_found"}`), nil))
+		x.Body = new(bundle.NewBlob([]byte(`{"code":"not_found"}`), nil))
 	}
 }
 
@@ -201,10 +203,7 @@ func (c standingCase) run(t *testing.T) {
 
 // standingOf judges one exchange by one standing rule, in a scenario that names no rule.
 func standingOf(entry string, x *bundle.Exchange) []bundle.Verdict {
-	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{
-		{ID: "a.standing.rule", Level: "must", Standing: []string{entry}},
-	}}}
-	return j.Scenario(&scenarios.Scenario{ID: "area.one"}, testRun(), observation(x))
+	return (&Judge{Rules: ruled(entry)}).Scenario(scenarioWithoutRules(), testRun(), observation(x))
 }
 
 func TestWhatWeCutIsNotTheTargetsFault(t *testing.T) {
@@ -224,8 +223,7 @@ func TestWhatWeCutIsNotTheTargetsFault(t *testing.T) {
 				x.Outcome, x.Violations = bundle.OutcomeClosed, []bundle.Violation{{Kind: string(kind)}}
 				o := observation(x)
 				way(o)
-				j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.b.c", Standing: []string{string(kind)}}}}}
-				for _, v := range j.Scenario(&scenarios.Scenario{}, testRun(), o) {
+				for _, v := range (&Judge{Rules: ruled(string(kind))}).Scenario(scenarioWithoutRules(), testRun(), o) {
 					if v.Conclusion == bundle.Fail {
 						t.Errorf("%s: %s", kind, v.Message)
 					}
@@ -239,7 +237,7 @@ func TestAStandingRuleThatAScenarioNamesHasOneVerdict(t *testing.T) {
 	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{
 		{ID: testRule, Level: "must", Standing: []string{"check:end-stream-once"}},
 	}}}
-	s := scenarioOf(subjects("send", &scenarios.Match{Start: ptr(true)}))
+	s := scenarioOf(subjects("send", &scenarios.Match{Start: new(true)}))
 	x := streamExchange("send")
 	vs := j.Scenario(s, testRun(), observation(x))
 	if len(vs) != 1 || vs[0].Conclusion != bundle.Pass {
@@ -254,7 +252,7 @@ func TestAStandingRuleThatAScenarioNamesHasOneVerdict(t *testing.T) {
 }
 
 func TestExpositionsAreAStandingMatter(t *testing.T) {
-	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.b.c", Standing: []string{"check:metrics-exposition"}}}}}
+	j := &Judge{Rules: ruled("check:metrics-exposition")}
 	o := observation()
 	o.Scrapes = []bundle.Scrape{scrape("before", 1, 1, 1, 0, 0, 0)}
 	vs := j.Scenario(&scenarios.Scenario{}, testRun(), o)

@@ -42,9 +42,9 @@ func TestStandingChecksOfAWebSocket(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages string
 		change   func(x *bundle.Exchange)
-		once     string
-		last     string
-		close    string
+		once     bundle.Conclusion
+		last     bundle.Conclusion
+		close    bundle.Conclusion
 	}{
 		"a normal end":                {"oox", nil, "pass", "pass", "pass"},
 		"a ping behind the exit":      {"oxi", nil, "pass", "pass", "pass"},
@@ -65,18 +65,12 @@ func TestStandingChecksOfAWebSocket(t *testing.T) {
 		"the connection ended midway": {"o", cutOff(bundle.OutcomeClosed), "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for check, want := range map[string]string{"stdio-exit-once": c.once, "stdio-exit-last": c.last, "stdio-close": c.close} {
+			for check, want := range map[string]bundle.Conclusion{"stdio-exit-once": c.once, "stdio-exit-last": c.last, "stdio-close": c.close} {
 				x := socketExchange(c.messages)
 				if c.change != nil {
 					c.change(x)
 				}
-				vs := (&Judge{Rules: ruled("check:" + check)}).Scenario(scenarioWithoutRules(), testRun(), observation(x))
-				switch {
-				case want == "" && len(vs) > 0, want != "" && len(vs) != 1:
-					t.Errorf("%s: got %+v, want %q", check, vs, want)
-				case want != "" && !strings.EqualFold(string(vs[0].Conclusion), want):
-					t.Errorf("%s: got %s: %s, want %s", check, vs[0].Conclusion, vs[0].Message, want)
-				}
+				wantStanding(t, check, observation(x), want)
 			}
 		})
 	}
