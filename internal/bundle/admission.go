@@ -24,7 +24,9 @@ func (x *Exchange) Refusal() Refusal {
 	switch {
 	case r == nil, x.Sandbox != "" && r.Status == http.StatusBadGateway && r.is("application/json"): // of a sandbox that has ended or sleeps
 		return ""
-	case x.Error == nil && (r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout || r.isOfCloudflare() || r.Status >= 400 && r.isPage()):
+	case x.Error == nil && (r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout || r.Status >= 520 && r.Status <= 530 || r.Status >= 400 && r.is("text/html")):
+		// No API of a gateway has a page for people. Cloudflare says by 520 to 530 that it could not reach a server, as text to a
+		// client that does not ask for a page.
 		return RefusalFront
 	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable,
 		x.Error != nil && (x.Error.Code == "resource_exhausted" || x.Error.Code == "unavailable"):
@@ -33,17 +35,10 @@ func (x *Exchange) Refusal() Refusal {
 	return ""
 }
 
-// isPage reports whether a response is a page for people. No API of a gateway has one.
-func (r *Response) isPage() bool { return r.is("text/html") }
-
 // is reports whether a response has a content type.
 func (r *Response) is(kind string) bool {
 	return slices.ContainsFunc(r.Get("Content-Type"), func(v string) bool { return strings.HasPrefix(strings.ToLower(v), kind) })
 }
-
-// isOfCloudflare reports whether a response has one of the codes by which Cloudflare says that it could not reach a server; a client
-// that does not ask for a page gets them as a text.
-func (r *Response) isOfCloudflare() bool { return r.Status >= 520 && r.Status <= 530 }
 
 // RetryAfter returns how long a response asks to wait; 0 if it does not say (RFC 9110, section 10.2.3).
 func (r *Response) RetryAfter(now time.Time) time.Duration {

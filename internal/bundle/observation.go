@@ -142,12 +142,7 @@ type Iteration struct {
 
 // Exchange returns the first exchange with this name, or nil.
 func (it *Iteration) Exchange(name string) *Exchange {
-	for i := range it.Exchanges {
-		if it.Exchanges[i].Name == name {
-			return &it.Exchanges[i]
-		}
-	}
-	return nil
+	return Find(it.Exchanges, func(x *Exchange) bool { return x.Name == name })
 }
 
 // Exchanges yields the exchanges of all iterations.
@@ -172,6 +167,16 @@ func Each[T any](list []T) iter.Seq[*T] {
 			}
 		}
 	}
+}
+
+// Find returns the first element of a list for which is is true, in place, or nil.
+func Find[T any](list []T, is func(*T) bool) *T {
+	for e := range Each(list) {
+		if is(e) {
+			return e
+		}
+	}
+	return nil
 }
 
 // Conn is one connection: the bytes written and read, and its end.
@@ -347,6 +352,11 @@ type Exchange struct {
 // Switched reports whether the exchange became a WebSocket, open or ended.
 func (e *Exchange) Switched() bool {
 	return e.Shape == ShapeStdio && e.Response != nil && e.Response.Status == 101
+}
+
+// First returns the first event of a kind, or nil.
+func (e *Exchange) First(kind EventKind) *Event {
+	return Find(e.Events, func(ev *Event) bool { return ev.Kind == kind })
 }
 
 // Shape is the encoding of a response.

@@ -67,12 +67,7 @@ func checkConnReusableAfterError(e *exam) finding {
 
 // nextOn returns the next exchange on the connection of x, or nil.
 func nextOn(it *bundle.Iteration, x *bundle.Exchange) *bundle.Exchange {
-	for o := range bundle.Each(it.Exchanges) {
-		if o.Conn == x.Conn && o.ID > x.ID {
-			return o
-		}
-	}
-	return nil
+	return bundle.Find(it.Exchanges, func(o *bundle.Exchange) bool { return o.Conn == x.Conn && o.ID > x.ID })
 }
 
 // status returns the HTTP status of a response, 0 without one.

@@ -3,9 +3,9 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"assay/internal/bundle"
@@ -133,14 +133,8 @@ func (t *tally) sum(iterations int, o *bundle.Observation) {
 }
 
 func subjectNames(subjects map[string]*scenarios.Match) []string {
-	names := make([]string, 0, len(subjects))
-	for name, m := range subjects {
-		if m != nil {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	return names
+	names := slices.Sorted(maps.Keys(subjects))
+	return slices.DeleteFunc(names, func(name string) bool { return subjects[name] == nil })
 }
 
 // inOrder returns the names of subjects in the order of their steps, and of those of parallel steps by name. Of several

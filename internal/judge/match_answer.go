@@ -39,7 +39,7 @@ func notOK(x *bundle.Exchange) string {
 	case x.Shape == bundle.ShapeStream && x.EndStream == nil:
 		return "a stream without end-of-stream (" + phrase.Plural(len(x.Frames), "frame") + ")"
 	}
-	if e, _ := endEvent(x); x.Shape.Lines() && e == nil {
+	if e := x.First(bundle.EventEnd); x.Shape.Lines() && e == nil {
 		return "lines without an end event (" + phrase.Plural(len(x.Frames), "line") + ")"
 	}
 	return ""
@@ -74,10 +74,7 @@ func matchStatus(l *look) finding {
 
 // matchHeaders compares header fields: a text is the value, "*" is any value, null is absent.
 func matchHeaders(l *look) finding {
-	if l.x.Response == nil {
-		return l.fields("header", l.m.Headers, nil)
-	}
-	return l.fields("header", l.m.Headers, l.x.Response.Headers)
+	return l.fields("header", l.m.Headers, func(r *bundle.Response) []bundle.Header { return r.Headers })
 }
 
 // matchHeaderMatches compares header fields with regular expressions.
@@ -101,18 +98,16 @@ func matchHeaderMatches(l *look) finding {
 
 // matchTrailers compares HTTP trailers like matchHeaders.
 func matchTrailers(l *look) finding {
-	if l.x.Response == nil {
-		return l.fields("trailer", l.m.Trailers, nil)
-	}
-	return l.fields("trailer", l.m.Trailers, l.x.Response.Trailers)
+	return l.fields("trailer", l.m.Trailers, func(r *bundle.Response) []bundle.Header { return r.Trailers })
 }
 
-func (l *look) fields(what string, wanted map[string]*string, have []bundle.Header) finding {
+func (l *look) fields(what string, wanted map[string]*string, of func(*bundle.Response) []bundle.Header) finding {
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		want, got := wanted[name], (&bundle.Response{Headers: have}).Get(name)
-		switch {
-		case l.x.Response == nil:
+		if l.x.Response == nil {
 			return l.fails(-1, "%s %s: there is no response", what, name)
+		}
+		want, got := wanted[name], (&bundle.Response{Headers: of(l.x.Response)}).Get(name)
+		switch {
 		case want == nil && len(got) > 0:
 			return l.fails(-1, "%s %s: want none, saw %s", what, name, phrase.QuoteString(got[0]))
 		case want != nil && len(got) == 0:

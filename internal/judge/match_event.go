@@ -50,7 +50,7 @@ func matchStart(l *look) finding {
 // matchEnd compares the first end event with its matcher.
 func matchEnd(l *look) finding {
 	m := l.m.End
-	e, _ := endEvent(l.x)
+	e := l.x.First(bundle.EventEnd)
 	if e == nil {
 		return l.fails(-1, "end event: want %s, saw none (%s)", endWant(m), answer(l.x)).as(noEnd(l.x))
 	}

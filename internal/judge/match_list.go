@@ -33,42 +33,27 @@ func (l *look) listed(names []string, want bool) finding {
 		return l.fails(-1, "list: not readable: %v (%s)", err, answer(l.x)).as(shortfallOr(l.x, bundle.SymptomBody))
 	}
 	for _, name := range names {
+		process, by, has := fmt.Sprintf("pid %d (%s)", l.pid(name), name), "it listed", slices.Contains(pids, l.pid(name))
+		absent := pidsText(pids)
 		if x := l.it.Exchange(name); x != nil && x.Shape == bundle.ShapeStdio {
-			if f := l.listedSocket(name, x, want); !f.ok() {
-				return f
+			// The surface tells no pid: the process is found by the mark in its arguments.
+			mark := socketMark(x)
+			if mark == "" || !x.Switched() {
+				return l.inconclusive("list: the process of %s is not known (%s)", name, answer(x)).as(bundle.SymptomNoStart)
 			}
-			continue
-		}
-		pid := l.pid(name)
-		if pid == 0 {
+			argument := " with its argument " + phrase.QuoteString(mark)
+			process, by, has, absent = "the process of "+name, "one"+argument, l.hasMark(mark), "none"+argument
+		} else if l.pid(name) == 0 {
 			return l.inconclusive("list: the pid of %s is not known", name).as(bundle.SymptomNoStart)
 		}
-		switch has := slices.Contains(pids, pid); {
+		switch {
 		case want && !has && l.hadEnded(name, l.x.Invoked):
 			return l.inconclusive("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
 		case want && !has:
-			return l.fails(-1, "list: want pid %d (%s) in it, saw %s", pid, name, pidsText(pids))
+			return l.fails(-1, "list: want %s in it, saw %s", process, absent)
 		case !want && has:
-			return l.fails(-1, "list: want pid %d (%s) gone, saw it listed", pid, name)
+			return l.fails(-1, "list: want %s gone, saw %s", process, by)
 		}
-	}
-	return finding{}
-}
-
-// listedSocket judges whether the process of a WebSocket is listed. The surface tells no pid: the
-// process is found by the mark in its arguments.
-func (l *look) listedSocket(name string, x *bundle.Exchange, want bool) finding {
-	mark := socketMark(x)
-	if mark == "" || !x.Switched() {
-		return l.inconclusive("list: the process of %s is not known (%s)", name, answer(x)).as(bundle.SymptomNoStart)
-	}
-	switch has := l.hasMark(mark); {
-	case want && !has && l.hadEnded(name, l.x.Invoked):
-		return l.inconclusive("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
-	case want && !has:
-		return l.fails(-1, "list: want the process of %s in it, saw none with its argument %s", name, phrase.QuoteString(mark))
-	case !want && has:
-		return l.fails(-1, "list: want the process of %s gone, saw one with its argument %s", name, phrase.QuoteString(mark))
 	}
 	return finding{}
 }

@@ -49,14 +49,8 @@ func duration(x *bundle.Exchange) (ns int64, ok bool) {
 // matchSpread requires at least this time between the first data event and the end event, as proof
 // that output was not held back.
 func matchSpread(l *look) finding {
-	var first *bundle.Event
-	for i := range l.x.Events {
-		if l.x.Events[i].Kind == bundle.EventData {
-			first = &l.x.Events[i]
-			break
-		}
-	}
-	end, _ := endEvent(l.x)
+	first := l.x.First(bundle.EventData)
+	end := l.x.First(bundle.EventEnd)
 	if first == nil || end == nil {
 		return l.fails(-1, "spread: want a data and an end event, saw %s", answer(l.x)).as(noEnd(l.x))
 	}

@@ -61,7 +61,7 @@ func answer(x *bundle.Exchange) string {
 	if len(x.Events) > 0 {
 		parts = append(parts, "events "+kindsText(x.Events))
 	}
-	if e, _ := endEvent(x); e != nil {
+	if e := x.First(bundle.EventEnd); e != nil {
 		parts = append(parts, exitText(e.Exit))
 	}
 	if x.Response != nil && x.Outcome == bundle.OutcomeComplete {

@@ -2,8 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -33,15 +33,14 @@ func (j *Judge) metricNames() ledger.Names {
 
 // metricsCheck is one `metrics` clause with the counters before and after a scenario.
 type metricsCheck struct {
-	want       map[string]string
-	iterations int
-	before     ledger.Counters
-	after      ledger.Counters
-	diff       ledger.Counters
-	own        ledger.Ledger
-	uncertain  int // starts whose response does not show whether a process started
-	exclusive  bool
-	beside     []string
+	want      map[string]string
+	o         *bundle.Observation
+	exclusive bool // the scenario runs alone
+	before    ledger.Counters
+	after     ledger.Counters
+	diff      ledger.Counters
+	own       ledger.Ledger
+	uncertain int // starts whose response does not show whether a process started
 	// names are the names of the series in the exposition.
 	names ledger.Names
 }
@@ -59,10 +58,8 @@ func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle
 		return t
 	}
 	c := &metricsCheck{
-		want: want, iterations: len(o.Iterations),
-		before: before, after: after, diff: ledger.Diff(before, after),
-		own: ledger.Of(o), uncertain: ledger.Uncertain(o),
-		exclusive: s.Exclusive, beside: o.Beside, names: j.metricNames(),
+		want: want, o: o, exclusive: s.Exclusive, before: before, after: after, diff: ledger.Diff(before, after),
+		own: ledger.Of(o), uncertain: ledger.Uncertain(o), names: j.metricNames(),
 	}
 	f := c.judge()
 	if x := uncounted(want, s, o); f.grade == violated && x != nil {
@@ -123,11 +120,7 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 }
 
 func (c *metricsCheck) judge() finding {
-	keys := make([]string, 0, len(c.want))
-	for key := range c.want {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
+	keys := slices.Sorted(maps.Keys(c.want))
 	var misses []string
 	for _, key := range keys {
 		want, ok := c.number(c.want[key])
@@ -213,7 +206,7 @@ func (c *metricsCheck) number(text string) (float64, bool) {
 			factor = "-1"
 		}
 		k, err := strconv.Atoi(factor)
-		return float64(k) * float64(c.iterations), err == nil
+		return float64(k) * float64(len(c.o.Iterations)), err == nil
 	}
 	k, err := strconv.Atoi(text)
 	return float64(k), err == nil
@@ -228,8 +221,8 @@ func (c *metricsCheck) foreign(clean bool) string {
 		return ""
 	case extra > 0:
 		return fmt.Sprintf("foreign traffic: started moved by %s, this driver started %d", ledger.Number(c.diff.Started), c.own.Started)
-	case !c.exclusive && len(c.beside) > 0:
-		return "other scenarios ran at the same time: " + strings.Join(c.beside[:min(len(c.beside), 3)], ", ")
+	case !c.exclusive && len(c.o.Beside) > 0:
+		return "other scenarios ran at the same time: " + strings.Join(c.o.Beside[:min(len(c.o.Beside), 3)], ", ")
 	}
 	return ""
 }

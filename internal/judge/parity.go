@@ -58,8 +58,8 @@ func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.
 	if ka, kb := sharedKinds(a, b); ka != kb {
 		return breach(kindsSymptom(a, b), "the order of events", phrase.QuoteString(ka), phrase.QuoteString(kb))
 	}
-	ea, _ := endEvent(a)
-	eb, _ := endEvent(b)
+	ea := a.First(bundle.EventEnd)
+	eb := b.First(bundle.EventEnd)
 	if ea != nil && eb != nil && ea.Exit != nil && eb.Exit != nil {
 		if ea.Exit.Code != eb.Exit.Code {
 			return breach(bundle.SymptomExitCode, "the exit code", strconv.Itoa(int(ea.Exit.Code)), strconv.Itoa(int(eb.Exit.Code)))

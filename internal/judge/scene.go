@@ -96,12 +96,7 @@ func silent(c *bundle.Conn) *bundle.Exchange {
 
 // conn finds a connection by its id, or nil.
 func (s *scene) conn(id int) *bundle.Conn {
-	for i := range s.it.Conns {
-		if s.it.Conns[i].ID == id {
-			return &s.it.Conns[i]
-		}
-	}
-	return nil
+	return bundle.Find(s.it.Conns, func(c *bundle.Conn) bool { return c.ID == id })
 }
 
 // pid returns the pid of a process by its name in the script, or 0 if it is unknown.
@@ -115,10 +110,8 @@ func (s *scene) pid(name string) uint32 {
 		return uint32(n)
 	}
 	if x := s.it.Exchange(name); x != nil {
-		for i := range x.Events {
-			if x.Events[i].Kind == bundle.EventStart {
-				return x.Events[i].PID
-			}
+		if start := x.First(bundle.EventStart); start != nil {
+			return start.PID
 		}
 	}
 	return 0

@@ -218,7 +218,7 @@ func partSymptom(what string, got *bundle.Blob) bundle.Symptom {
 // kindsSymptom returns the symptom of two responses with different kinds of events.
 func kindsSymptom(a, b *bundle.Exchange) bundle.Symptom {
 	for _, x := range []*bundle.Exchange{a, b} {
-		if e, _ := endEvent(x); e == nil {
+		if e := x.First(bundle.EventEnd); e == nil {
 			return noEnd(x)
 		}
 	}

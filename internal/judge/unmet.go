@@ -220,13 +220,13 @@ func (s *scene) vainWaits() []unmet {
 
 // givenUp reports whether the gateway ended a WebSocket before its process.
 func givenUp(x *bundle.Exchange) bool {
-	e, _ := endEvent(x)
+	e := x.First(bundle.EventEnd)
 	return x.Switched() && e == nil
 }
 
 // killedAfterSignal reports whether a signal ended the process of an exchange after the script sent one.
 func (s *scene) killedAfterSignal(x *bundle.Exchange) bool {
-	e, _ := endEvent(x)
+	e := x.First(bundle.EventEnd)
 	if e == nil || e.Exit == nil || e.Exit.Signal == "" {
 		return false
 	}
@@ -275,7 +275,7 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 
 // overText describes how an exchange ended: with its process, or otherwise.
 func (s *scene) overText(name string, x *bundle.Exchange) string {
-	if e, _ := endEvent(x); e != nil {
+	if e := x.First(bundle.EventEnd); e != nil {
 		return name + " ended (" + exitShort(e.Exit) + ")"
 	}
 	return phrase.Clip(name) + " was answered with " + answer(x)
@@ -317,12 +317,7 @@ func waitSymptom(a *bundle.Await, x *bundle.Exchange) bundle.Symptom {
 
 // process returns the record of a process by its name, or nil.
 func (s *scene) process(name string) *bundle.Process {
-	for i := range s.it.Processes {
-		if s.it.Processes[i].Name == name {
-			return &s.it.Processes[i]
-		}
-	}
-	return nil
+	return bundle.Find(s.it.Processes, func(p *bundle.Process) bool { return p.Name == name })
 }
 
 // hadEnded reports whether the end of a process was seen before an instant.
@@ -334,14 +329,14 @@ func (s *scene) hadEnded(name string, before bundle.Stamp) bool {
 	if x == nil || !x.Switched() {
 		return false
 	}
-	e, _ := endEvent(x)
+	e := x.First(bundle.EventEnd)
 	return e != nil && e.At.Before(before)
 }
 
 // endText describes the end of a process: "p ended (exit 0)".
 func (s *scene) endText(name string) string {
 	if x := s.it.Exchange(name); x != nil {
-		if e, _ := endEvent(x); e != nil {
+		if e := x.First(bundle.EventEnd); e != nil {
 			return name + " ended (" + exitShort(e.Exit) + ")"
 		}
 	}

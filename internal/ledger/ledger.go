@@ -51,7 +51,7 @@ func Uncertain(o *bundle.Observation) int {
 		if !IsStart(x) || x.Outcome == bundle.OutcomeNoConnect {
 			continue
 		}
-		if _, started := startPID(x); !started && !x.Switched() && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
+		if x.First(bundle.EventStart) == nil && !x.Switched() && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
 			n++
 		}
 	}
@@ -110,11 +110,11 @@ func accounts(it *bundle.Iteration) []*account {
 			all = append(all, socketAccount(it, x))
 			continue
 		}
-		pid, ok := startPID(x)
-		if !ok || !IsStart(x) {
+		start := x.First(bundle.EventStart)
+		if start == nil || !IsStart(x) {
 			continue
 		}
-		p := &account{pid: pid, tag: startTag(x), started: x.Invoked, killed: deadlineHit(x)}
+		p := &account{pid: start.PID, tag: startTag(x), started: x.Invoked, killed: deadlineHit(x)}
 		all = append(all, p)
 	}
 	for i := range it.Exchanges {
@@ -132,33 +132,30 @@ func accounts(it *bundle.Iteration) []*account {
 // socketAccount opens the account of the process of a WebSocket, whose pid is known only if the
 // engine looked for it.
 func socketAccount(it *bundle.Iteration, x *bundle.Exchange) *account {
-	p := &account{started: x.Invoked}
-	for i := range it.Processes {
-		if it.Processes[i].Name == x.Name {
-			p.pid = it.Processes[i].PID
-		}
-	}
-	for i := range x.Events {
-		if p.exit == nil {
-			p.exit = x.Events[i].Exit
+	p := &account{started: x.Invoked, exit: firstExit(x)}
+	for _, known := range it.Processes {
+		if known.Name == x.Name {
+			p.pid = known.PID
 		}
 	}
 	return p
 }
 
+// firstExit returns the first content of an end event, or nil.
+func firstExit(x *bundle.Exchange) *bundle.Exit {
+	if e := bundle.Find(x.Events, func(e *bundle.Event) bool { return e.Exit != nil }); e != nil {
+		return e.Exit
+	}
+	return nil
+}
+
 func bookEnd(all []*account, x *bundle.Exchange) {
-	pid, ok := startPID(x)
-	if !ok {
+	start, exit := x.First(bundle.EventStart), firstExit(x)
+	if start == nil || exit == nil {
 		return
 	}
-	for i := range x.Events {
-		if x.Events[i].Exit == nil {
-			continue
-		}
-		if p := find(all, pid, ""); p != nil && p.exit == nil {
-			p.exit = x.Events[i].Exit
-		}
-		return
+	if p := find(all, start.PID, ""); p != nil && p.exit == nil {
+		p.exit = exit
 	}
 }
 
@@ -188,15 +185,6 @@ func find(all []*account, pid uint32, tag string) *account {
 		}
 	}
 	return nil
-}
-
-func startPID(x *bundle.Exchange) (uint32, bool) {
-	for i := range x.Events {
-		if x.Events[i].Kind == bundle.EventStart {
-			return x.Events[i].PID, true
-		}
-	}
-	return 0, false
 }
 
 // succeeded reports whether an exchange had a complete, successful response.
