@@ -39,12 +39,11 @@ type Bundle struct {
 // fail before they are read into memory, and links are not followed. Unknown fields are
 // ignored.
 func Open(dir string) (*Bundle, error) {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
 	}
-	defer func() { _ = root.Close() }()
-	r := reader{root: root, b: &Bundle{Dir: dir, Scripts: map[string][]byte{}}}
+	defer r.close()
 	for _, read := range []func() error{r.manifest, r.run, r.events, r.observations, r.reproducers, r.scripts, r.verdicts, r.result, r.compare, r.sealed} {
 		if err := read(); err != nil {
 			return nil, err
@@ -53,18 +52,22 @@ func Open(dir string) (*Bundle, error) {
 	return r.b, nil
 }
 
-// openFolder opens a directory. Opening anything else could wait for a writer.
-func openFolder(dir string) (*os.Root, error) {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory: name that of --out", dir)
-	}
-	return os.OpenRoot(dir)
-}
-
+// reader reads a bundle, or parts of one.
 type reader struct {
 	root *os.Root
 	b    *Bundle
 }
+
+// openReader opens a directory. Opening anything else could wait for a writer.
+func openReader(dir string) (*reader, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory: name that of --out", dir)
+	}
+	root, err := os.OpenRoot(dir)
+	return &reader{root: root, b: &Bundle{Dir: dir, Scripts: map[string][]byte{}}}, err
+}
+
+func (r *reader) close() { _ = r.root.Close() }
 
 // manifest reads the manifest first, which has the version of all other files.
 func (r *reader) manifest() error {
@@ -105,30 +108,14 @@ func (r *reader) run() error {
 	return nil
 }
 
-func (r *reader) events() error {
-	return r.log(eventsFile, func(line []byte) error {
-		var e RunEvent
-		if err := decodeLine(line, &e, EventSchema); err != nil {
-			return fmt.Errorf("not an event: %w", err)
-		}
-		r.b.Events = append(r.b.Events, e)
-		return nil
-	})
-}
+func (r *reader) events() error { return readLog(r, eventsFile, "an event", EventSchema, &r.b.Events) }
 
 func (r *reader) reproducers() error {
-	return r.log(reproducersFile, func(line []byte) error {
-		var p Reproducer
-		if err := decodeLine(line, &p, ReproducerSchema); err != nil {
-			return fmt.Errorf("not a reproducer: %w", err)
-		}
-		r.b.Reproducers = append(r.b.Reproducers, p)
-		return nil
-	})
+	return readLog(r, reproducersFile, "a reproducer", ReproducerSchema, &r.b.Reproducers)
 }
 
-// log reads a file of small lines; a missing file is empty.
-func (r *reader) log(name string, take func(line []byte) error) error {
+// readLog reads a file of small lines; a missing file is empty.
+func readLog[T any](r *reader, name, what, schema string, into *[]T) error {
 	l, err := r.lines(name, maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -137,13 +124,18 @@ func (r *reader) log(name string, take func(line []byte) error) error {
 		return err
 	}
 	defer func() { _ = l.file.Close() }()
-	if err := l.each(take); err != nil {
-		return err
-	}
-	if l.cut != "" {
+	err = l.each(func(line []byte) error {
+		var one T
+		if err := decodeLine(line, &one, schema); err != nil {
+			return fmt.Errorf("not %s: %w", what, err)
+		}
+		*into = append(*into, one)
+		return nil
+	})
+	if err == nil && l.cut != "" {
 		r.partial(name + ": " + l.cut)
 	}
-	return nil
+	return err
 }
 
 // openLines is an open file of lines.

@@ -27,12 +27,12 @@ var ErrUnsealed = errors.New("it has no " + ManifestFile)
 // Sealed returns the digest of the manifest of a directory, and an error that is ErrUnsealed if there is none. Links are
 // not followed.
 func Sealed(dir string) (digest string, err error) {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = root.Close() }()
-	d, err := digestWithin(root, ManifestFile, maxDocument)
+	defer r.close()
+	d, err := r.digest(ManifestFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", ErrUnsealed
 	}
@@ -42,18 +42,17 @@ func Sealed(dir string) (digest string, err error) {
 // Summarize reads the manifest and the report of a bundle, and none of its evidence. The report must be the one that
 // the manifest lists.
 func Summarize(dir string) (*Summary, error) {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }()
+	defer r.close()
 	s := &Summary{Manifest: &Manifest{}}
-	d, err := digestWithin(root, ManifestFile, maxDocument)
+	d, err := r.digest(ManifestFile)
 	if err != nil {
 		return nil, err
 	}
 	s.Digest = d.SHA256
-	r := reader{root: root, b: &Bundle{Dir: dir}}
 	if err := r.document(ManifestFile, s.Manifest, ManifestSchema); err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func Summarize(dir string) (*Summary, error) {
 	default:
 		return nil, fmt.Errorf("a bundle of kind %q", clip(string(s.Manifest.Kind)))
 	}
-	d, err = digestWithin(root, name, maxDocument)
+	d, err = r.digest(name)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +86,13 @@ func Summarize(dir string) (*Summary, error) {
 // Unsealed reports whether a directory without a manifest has the files of a run: it lost its manifest, or the run was
 // killed or is still in progress.
 func Unsealed(dir string) bool {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = root.Close() }()
+	defer r.close()
 	for name, schema := range map[string]string{runFile: RunSchema, loadFile: LoadSchema, SoakFile: SoakSchema} {
-		f, err := openRegular(root, name)
+		f, err := openRegular(r.root, name)
 		if err != nil {
 			continue
 		}
@@ -109,12 +108,11 @@ func Unsealed(dir string) bool {
 // Heading returns what is known of a bundle that need not be whole: its manifest, or without one the same members of its
 // run.json. It is nil if neither is readable.
 func Heading(dir string) *Manifest {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = root.Close() }()
-	r := reader{root: root, b: &Bundle{Dir: dir}}
+	defer r.close()
 	m := &Manifest{}
 	if err := r.document(ManifestFile, m, ManifestSchema); err == nil {
 		return m
@@ -144,32 +142,31 @@ func IsEvidence(dir string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// digestWithin is Digest for a file of at most limit bytes. A longer one could not be read, and its digest may take hours.
-func digestWithin(root *os.Root, name string, limit int64) (FileDigest, error) {
-	size, err := sizeOf(root, name)
-	if err == nil && size > limit {
-		err = fmt.Errorf("%s: %w", name, tooLong(size, limit))
+// digest is Digest for a document. One that is too long to be read is not digested, which may take hours.
+func (r *reader) digest(name string) (FileDigest, error) {
+	size, err := sizeOf(r.root, name)
+	if err == nil && size > maxDocument {
+		err = fmt.Errorf("%s: %w", name, tooLong(size, maxDocument))
 	}
 	if err != nil {
 		return FileDigest{}, err
 	}
-	return Digest(context.Background(), root, name)
+	return Digest(context.Background(), r.root, name)
 }
 
 // Remove removes a whole bundle: the files that its manifest lists, the manifest, and the directories, if nothing else
 // is in them. It refuses a bundle with other files, and changes nothing then.
 func Remove(dir string) error {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }()
+	defer r.close()
 	m := &Manifest{}
-	r := reader{root: root, b: &Bundle{Dir: dir}}
 	if err := r.document(ManifestFile, m, ManifestSchema); err != nil {
 		return err
 	}
-	problems, err := integrity(context.Background(), root, m)
+	problems, err := integrity(context.Background(), r.root, m)
 	if err != nil {
 		return err
 	}
@@ -177,15 +174,15 @@ func Remove(dir string) error {
 		return fmt.Errorf("it is not whole: %s", problems[0].Message)
 	}
 	for _, f := range m.Files {
-		if err := root.Remove(f.Name); err != nil {
+		if err := r.root.Remove(f.Name); err != nil {
 			return err
 		}
 	}
-	if err := root.Remove(ManifestFile); err != nil {
+	if err := r.root.Remove(ManifestFile); err != nil {
 		return err
 	}
 	for _, folder := range folders {
-		if err := root.Remove(folder); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := r.root.Remove(folder); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

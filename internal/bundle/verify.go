@@ -30,13 +30,13 @@ const maxProblems = 100
 // machine; any other defect is a Problem, and OK is false. It ends with ctx: the digest of a long
 // file takes long.
 func Verify(ctx context.Context, dir string) (*Verification, error) {
-	root, err := openFolder(dir)
+	r, err := openReader(dir)
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
 	}
-	defer func() { _ = root.Close() }()
+	defer r.close()
 	v := &verifier{
-		reader: reader{root: root, b: &Bundle{Dir: dir}},
+		reader: *r,
 		found:  &Verification{Schema: VerificationSchema, Bundle: dir, Problems: []Problem{}},
 	}
 	m, err := v.manifest()
@@ -44,7 +44,7 @@ func Verify(ctx context.Context, dir string) (*Verification, error) {
 		return nil, err
 	}
 	if m != nil {
-		problems, err := integrity(ctx, root, m)
+		problems, err := integrity(ctx, r.root, m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
