@@ -68,7 +68,7 @@ func (p *reply) end() {
 	case strings.Contains(p.kind, "grpc-web"):
 		p.write(wire.AppendEnvelope(nil, wire.FlagTrailer, []byte("grpc-status: 0\r\n")))
 	case p.framed():
-		p.write(wire.AppendEndStream(nil, wire.EndStream{}))
+		p.write([]byte("{}"))
 	}
 }
 

@@ -3,6 +3,7 @@ package hostile
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -108,7 +109,8 @@ func streamModes() []Mode {
 			p.message(p.output([]byte(escapes)))
 			p.message(p.event(&process.ProcessEvent{Event: &process.ProcessEvent_End{
 				End: &process.ProcessEvent_EndEvent{ExitCode: 1, Exited: true, Status: strings.ToValidUTF8(escapes, "?"), Error: proto.String(strings.ToValidUTF8(escapes, "?"))}}}))
-			p.write(wire.AppendEndStream(nil, wire.EndStream{Error: &wire.Error{Code: escapes, Message: escapes}}))
+			end, _ := json.Marshal(map[string]any{"error": map[string]string{"code": escapes, "message": escapes}}) // a string always has a JSON form
+			p.write(end)
 		}),
 		{ID: "endless-line", Layer: "stream", Scope: Streams, Mild: true, front: func(w http.ResponseWriter, r *call) bool {
 			if r.URL.Path == "/commands" {

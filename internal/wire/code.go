@@ -1,36 +1,30 @@
 package wire
 
-import "slices"
-
 // Code is one of the 16 error codes that Connect shares with gRPC.
 type Code struct {
 	Name   string // as Connect writes it: "canceled"
-	Number int    // as gRPC writes it: 1
 	Status int    // the HTTP status of a unary Connect error (Connect specification, "Error codes")
 }
 
-// codes is the only list of the codes. It is never modified.
+// codes is the only list of the codes, in the order of their gRPC numbers, from 1. It is never modified.
 var codes = [...]Code{
-	{"canceled", 1, 499},
-	{"unknown", 2, 500},
-	{"invalid_argument", 3, 400},
-	{"deadline_exceeded", 4, 504},
-	{"not_found", 5, 404},
-	{"already_exists", 6, 409},
-	{"permission_denied", 7, 403},
-	{"resource_exhausted", 8, 429},
-	{"failed_precondition", 9, 400},
-	{"aborted", 10, 409},
-	{"out_of_range", 11, 400},
-	{"unimplemented", 12, 501},
-	{"internal", 13, 500},
-	{"unavailable", 14, 503},
-	{"data_loss", 15, 500},
-	{"unauthenticated", 16, 401},
+	{"canceled", 499},
+	{"unknown", 500},
+	{"invalid_argument", 400},
+	{"deadline_exceeded", 504},
+	{"not_found", 404},
+	{"already_exists", 409},
+	{"permission_denied", 403},
+	{"resource_exhausted", 429},
+	{"failed_precondition", 400},
+	{"aborted", 409},
+	{"out_of_range", 400},
+	{"unimplemented", 501},
+	{"internal", 500},
+	{"unavailable", 503},
+	{"data_loss", 500},
+	{"unauthenticated", 401},
 }
-
-// Codes returns a copy of the table of the 16 codes, by number.
-func Codes() []Code { return slices.Clone(codes[:]) }
 
 // CodeByName finds a code by its Connect name, which is case-sensitive; ok is
 // false for any other name.

@@ -2,20 +2,6 @@ package wire
 
 import "testing"
 
-func TestEveryCodeIsFoundByItsNameAndNumberedLikeGRPC(t *testing.T) {
-	for i, c := range Codes() {
-		if c.Number != i+1 {
-			t.Errorf("%s has number %d at place %d", c.Name, c.Number, i+1)
-		}
-		if got, ok := CodeByName(c.Name); !ok || got != c {
-			t.Errorf("CodeByName(%q) = %v, %t", c.Name, got, ok)
-		}
-	}
-	if n := len(Codes()); n != 16 {
-		t.Errorf("%d codes, want 16", n)
-	}
-}
-
 func TestCodesHaveTheStatusOfTheConnectSpecification(t *testing.T) {
 	byStatus := map[int][]string{
 		400: {"invalid_argument", "failed_precondition", "out_of_range"},
@@ -44,13 +30,6 @@ func TestNamesOutsideTheTableAreNoCodes(t *testing.T) {
 		if c, ok := CodeByName(name); ok {
 			t.Errorf("CodeByName(%q) found %v", name, c)
 		}
-	}
-}
-
-func TestCodesHandsOutACopy(t *testing.T) {
-	Codes()[0].Name = "changed"
-	if _, ok := CodeByName("canceled"); !ok {
-		t.Error("changing what Codes returned has changed the table")
 	}
 }
 

@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"assay/internal/strictjson"
@@ -87,72 +84,4 @@ func (d *jsonDecoder) metadataValues(values []string, name string, v strictjson.
 		values = append(values, text)
 	}
 	return values
-}
-
-// AppendEndStream appends the JSON of e (not its envelope) to dst. Metadata is sorted by
-// key; an empty message, empty details and empty metadata are omitted. Invalid UTF-8 in a
-// string is replaced by U+FFFD.
-func AppendEndStream(dst []byte, e EndStream) []byte {
-	dst = append(dst, '{')
-	if e.Error != nil {
-		dst = append(dst, `"error":`...)
-		dst = AppendError(dst, *e.Error)
-	}
-	if len(e.Metadata) > 0 {
-		if e.Error != nil {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, `"metadata":{`...)
-		for i, key := range slices.Sorted(maps.Keys(e.Metadata)) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(appendString(dst, key), ':')
-			dst = appendStrings(dst, e.Metadata[key])
-		}
-		dst = append(dst, '}')
-	}
-	return append(dst, '}')
-}
-
-// AppendError appends the JSON of e to dst, as a unary error body has it.
-func AppendError(dst []byte, e Error) []byte {
-	dst = appendString(append(dst, `{"code":`...), e.Code)
-	if e.Message != "" {
-		dst = appendString(append(dst, `,"message":`...), e.Message)
-	}
-	for i, detail := range e.Details {
-		if i == 0 {
-			dst = append(dst, `,"details":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = appendString(append(dst, `{"type":`...), detail.Type)
-		dst = appendString(append(dst, `,"value":`...), detail.Value)
-		dst = append(dst, '}')
-	}
-	if len(e.Details) > 0 {
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
-}
-
-func appendStrings(dst []byte, values []string) []byte {
-	dst = append(dst, '[')
-	for i, value := range values {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, value)
-	}
-	return append(dst, ']')
-}
-
-// appendString appends s as a JSON string.
-func appendString(dst []byte, s string) []byte {
-	quoted, err := json.Marshal(s)
-	if err != nil { // a string always has a JSON form
-		return append(dst, `""`...)
-	}
-	return append(dst, quoted...)
 }

@@ -6,12 +6,18 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"connectrpc.com/connect"
 )
 
-func TestCodeIsFoundByItsNumber(t *testing.T) {
-	for _, c := range Codes() {
-		if got, ok := CodeByNumber(c.Number); !ok || got != c {
-			t.Errorf("CodeByNumber(%d) = %v, %t", c.Number, got, ok)
+func TestACodeIsFoundByItsNumberAndItsName(t *testing.T) {
+	for n := 1; n <= len(codes); n++ {
+		name := connect.Code(n).String()
+		if c, ok := CodeByNumber(n); !ok || c.Name != name {
+			t.Errorf("CodeByNumber(%d) = %v, %t, want %s", n, c, ok, name)
+		}
+		if c, ok := CodeByName(name); !ok || c.Name != name {
+			t.Errorf("CodeByName(%q) = %v, %t", name, c, ok)
 		}
 	}
 	for _, n := range []int{-1, 0, 17, 1 << 20} {

@@ -14,11 +14,6 @@ type Line struct {
 	Data []byte
 }
 
-// AppendLine appends one NDJSON line, which must not contain a newline, to dst.
-func AppendLine(dst, line []byte) []byte {
-	return append(append(dst, line...), '\n')
-}
-
 // LineDecoder is an incremental, strict decoder of NDJSON: one JSON object per
 // line, each line ended by a newline (a carriage return before it is white
 // space, and legal). The zero value is ready. A line that is not one JSON

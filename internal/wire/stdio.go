@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -169,11 +170,6 @@ func AppendStdioExit(dst []byte, code int) []byte {
 	return append(strconv.AppendInt(append(dst, `{"type":"exit","code":`...), int64(code), 10), '}')
 }
 
-// AppendStdioError appends the payload of a server's error message to dst.
-func AppendStdioError(dst []byte, message string) []byte {
-	return append(appendString(append(dst, `{"type":"error","message":`...), message), '}')
-}
-
 // AppendStdioResize appends the payload of a client's resize message to dst.
 func AppendStdioResize(dst []byte, cols, rows int) []byte {
 	dst = strconv.AppendInt(append(dst, `{"type":"resize","cols":`...), int64(cols), 10)
@@ -190,11 +186,11 @@ func AppendStdioSignal(dst []byte, name string) []byte {
 // AppendStdioEOF appends the payload of a client's message to dst that ends stdin.
 func AppendStdioEOF(dst []byte) []byte { return append(dst, `{"type":"eof"}`...) }
 
-// AppendStdioInput appends the payload of a client's message to dst that is input of a
-// pane. Invalid UTF-8 is replaced by U+FFFD. Input without a pane is a binary message of
-// its bytes.
-func AppendStdioInput(dst []byte, pane, data string) []byte {
-	dst = appendString(append(dst, `{"type":"stdin","pane":`...), pane)
-	dst = appendString(append(dst, `,"data":`...), data)
-	return append(dst, '}')
+// appendString appends s as a JSON string.
+func appendString(dst []byte, s string) []byte {
+	quoted, err := json.Marshal(s)
+	if err != nil { // a string always has a JSON form
+		return append(dst, `""`...)
+	}
+	return append(dst, quoted...)
 }
