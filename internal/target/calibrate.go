@@ -104,55 +104,31 @@ func (t *Target) calibrate(ctx context.Context, c *client) (bundle.Calibration, 
 	return cal, ctx.Err()
 }
 
-// unary makes one unary call on a new connection.
-func (c *client) unary(ctx context.Context, m call.Message) (*transport.Exchange, error) {
-	r, err := c.rpcRequest(m)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := c.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.finishOn(ctx, conn, r), nil
-}
-
 // startTrue runs the shell's `true`.
-func (c *client) startTrue(ctx context.Context) (*transport.Exchange, error) {
-	return c.startTrueIn(ctx, nil)
+func (c *client) startTrue(ctx context.Context) *transport.Exchange {
+	x, _ := c.finish(ctx, c.startRequest(command{text: "true"}))
+	return x
 }
 
-// startTrueIn runs `true` in a shell, nil for the target's.
-func (c *client) startTrueIn(ctx context.Context, shell []string) (*transport.Exchange, error) {
-	r, err := c.startRequest(command{text: "true", shell: shell})
-	if err != nil {
-		return nil, err
-	}
-	conn, err := c.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.finishOn(ctx, conn, r), nil
+// finish makes one call on a new connection and waits for the whole response.
+func (c *client) finish(ctx context.Context, r request) (*transport.Exchange, error) {
+	x, err := c.send(ctx, r)
+	c.awaitEnd(ctx, x)
+	return x, err
 }
 
-// finishOn makes a call on a connection and waits for the whole response. After the end
-// event of a stream it waits only briefly.
-func (c *client) finishOn(ctx context.Context, conn *transport.Conn, r request) *transport.Exchange {
-	x := c.begin(ctx, conn, r)
+// awaitEnd waits for the whole response. After the end event of a stream it waits only briefly.
+func (c *client) awaitEnd(ctx context.Context, x *transport.Exchange) {
 	c.await(ctx, x, func(s bundle.Exchange) bool { return hasEvent(s, bundle.EventEnd) })
 	grace, cancel := context.WithTimeout(ctx, c.target.Scaled(time.Second))
 	defer cancel()
 	c.await(grace, x, func(bundle.Exchange) bool { return false })
-	return x
 }
 
 // roundTrips measures unary calls on one connection, one after another.
 func (c *client) roundTrips(ctx context.Context) []time.Duration {
-	r, err := c.rpcRequest(call.List{})
-	if err != nil {
-		return nil
-	}
 	var conn *transport.Conn
+	var err error
 	var trips []time.Duration
 	for range calibrationSamples {
 		if conn == nil || !conn.Idle() {
@@ -160,7 +136,9 @@ func (c *client) roundTrips(ctx context.Context) []time.Duration {
 				return trips
 			}
 		}
-		s := c.finishOn(ctx, conn, r).Snapshot()
+		x := c.begin(ctx, conn, c.rpcRequest(call.List{}))
+		c.awaitEnd(ctx, x)
+		s := x.Snapshot()
 		if s.Outcome != bundle.OutcomeComplete {
 			return trips
 		}
@@ -173,11 +151,7 @@ func (c *client) roundTrips(ctx context.Context) []time.Duration {
 // their end events if they ended in time.
 func (c *client) startTimes(ctx context.Context) (spawns, ends []time.Duration) {
 	for range calibrationSamples - 1 {
-		x, err := c.startTrue(ctx)
-		if err != nil {
-			return spawns, ends
-		}
-		s := x.Snapshot()
+		s := c.startTrue(ctx).Snapshot()
 		d, ok := timeTo(s, bundle.EventStart)
 		if !ok {
 			return spawns, ends

@@ -70,6 +70,7 @@ type request struct {
 	headers               []bundle.Header // replace the target's headers of the same name
 	message               []byte          // RPC message without its envelope
 	body                  []byte
+	err                   error // why it cannot be sent
 }
 
 // form is the form of requests in the client's way.
@@ -78,18 +79,15 @@ func (c *client) form() call.Form {
 }
 
 // rpcRequest returns an RPC request in the client's way.
-func (c *client) rpcRequest(m call.Message, headers ...bundle.Header) (request, error) {
+func (c *client) rpcRequest(m call.Message, headers ...bundle.Header) request {
 	payload, err := call.Encode(m, c.way.Codec)
-	if err != nil {
-		return request{}, err
-	}
 	form, rpc := c.form(), m.Procedure()
 	own := []bundle.Header{header(form.ProtocolField()), {Name: "content-type", Value: form.ContentType(rpc)}}
 	return request{
 		method: "POST", surface: surface.Process, path: rpc, rpc: rpc, shape: bundle.Shape(call.ShapeOf(rpc)),
 		protocol: c.way.Protocol, codec: c.way.Codec, message: payload, body: form.Envelope(rpc, payload),
-		headers: append(own, headers...),
-	}, nil
+		headers: append(own, headers...), err: err,
+	}
 }
 
 // ask returns the request by which a probe asks for a surface.
@@ -170,13 +168,21 @@ func replaceHeader(hs []bundle.Header, h bundle.Header) []bundle.Header {
 	return append(hs, h)
 }
 
-// do makes one call on a new connection and waits for the whole response.
-func (c *client) do(ctx context.Context, r request) *transport.Exchange {
+// send begins a call on a new connection. One that could not begin is an exchange that has ended, beside the error.
+func (c *client) send(ctx context.Context, r request) (*transport.Exchange, error) {
+	if r.err != nil {
+		return c.failed(ctx, r, r.err), r.err
+	}
 	conn, err := c.open(ctx)
 	if err != nil {
-		return c.failed(ctx, r, err)
+		return c.failed(ctx, r, err), err
 	}
-	x := c.begin(ctx, conn, r)
+	return c.begin(ctx, conn, r), nil
+}
+
+// do makes one call on a new connection and waits for the whole response.
+func (c *client) do(ctx context.Context, r request) *transport.Exchange {
+	x, _ := c.send(ctx, r)
 	c.await(ctx, x, func(bundle.Exchange) bool { return false })
 	return x
 }

@@ -45,12 +45,7 @@ func (c *client) serves(ctx context.Context, f *contact) bool {
 	c = c.on(f.way)
 	ctx, cancel := c.within(ctx)
 	defer cancel()
-	start, err := c.startRequest(command{text: "true"})
-	if err == nil && c.isThere(ctx, start, f.start) {
-		return true
-	}
-	list, err := c.rpcRequest(call.List{})
-	return err == nil && c.isThere(ctx, list, f.list)
+	return c.isThere(ctx, c.startRequest(command{text: "true"}), f.start) || c.isThere(ctx, c.rpcRequest(call.List{}), f.list)
 }
 
 // isThere reports whether the called method exists: a start event proves it, and so does
@@ -156,10 +151,10 @@ func (c *client) contact(ctx context.Context) (*contact, error) {
 	var listErr, startErr error
 	var both crash.Group
 	both.Go(func() {
-		f.list, listErr = c.unary(ctx, call.List{})
+		f.list, listErr = c.finish(ctx, c.rpcRequest(call.List{}))
 	})
 	both.Go(func() {
-		f.start, startErr = c.startTrue(ctx)
+		f.start, startErr = c.finish(ctx, c.startRequest(command{text: "true"}))
 	})
 	both.Wait()
 	if err := errors.Join(listErr, startErr); err != nil {
@@ -179,10 +174,7 @@ func (c *client) findShell(ctx context.Context, start bundle.Exchange) bundle.Ex
 	bounded, cancel := c.within(ctx)
 	defer cancel()
 	shell := fallbackShell[:]
-	x, err := c.startTrueIn(bounded, shell)
-	if err != nil {
-		return start
-	}
+	x, _ := c.finish(bounded, c.startRequest(command{text: "true", shell: shell}))
 	if s := x.Snapshot(); exitCode(s) == 0 {
 		t.shell.Store(&shell)
 		return s

@@ -35,9 +35,9 @@ func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
 
 func writeRequests(t *testing.T, b *strings.Builder, c *client) {
 	t.Helper()
-	write := func(name string, r request, err error) {
-		if err != nil {
-			t.Fatal(err)
+	write := func(name string, r request) {
+		if r.err != nil {
+			t.Fatal(r.err)
 		}
 		fmt.Fprintf(b, "%s: %s %q %s %s\n", name, r.method, r.surface, r.path, r.shape)
 		for _, h := range r.headers {
@@ -53,8 +53,7 @@ func writeRequests(t *testing.T, b *strings.Builder, c *client) {
 		{"start with a tag", command{text: "true", tag: "t<", headers: []bundle.Header{{Name: "keepalive-ping-interval", Value: "1"}}}},
 		{"start of a terminal", command{text: "true", shell: []string{"/bin/bash", "-l", "-c"}, pty: true, stdin: true, tag: "t"}},
 	} {
-		r, err := c.startRequest(p.command)
-		write(p.name, r, err)
+		write(p.name, c.startRequest(p.command))
 	}
 	run := &running{client: c, pid: 7}
 	for _, p := range []struct {
@@ -73,10 +72,10 @@ func writeRequests(t *testing.T, b *strings.Builder, c *client) {
 		{"stat", call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"/"}`)}},
 		{"probe", call.Text{RPC: call.ProbeUnary, JSON: []byte("{}")}},
 	} {
-		r, err := c.rpcRequest(p.message)
-		write(p.name, r, err)
+		r := c.rpcRequest(p.message)
+		write(p.name, r)
 		if p.name == "signal" || p.name == "connect" {
-			write(p.name+", packed", r.packed([]byte("garbage")), nil)
+			write(p.name+", packed", r.packed([]byte("garbage")))
 		}
 	}
 }

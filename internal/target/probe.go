@@ -24,7 +24,7 @@ type probe struct {
 	// slow probes wait by design: the embedded gateway runs them only when one of their
 	// features is requested by name.
 	slow bool
-	run  func(ctx context.Context, c *client) (findings, error)
+	run  func(ctx context.Context, c *client) findings
 }
 
 // findings maps feature ids to their probed state.
@@ -156,15 +156,11 @@ func (p probe) look(ctx context.Context, c *client, want []string) findings {
 			return decided
 		}
 	}
-	f, err := p.run(ctx, c)
+	maps.Copy(got, p.run(ctx, c))
 	detail := "the probe had no result"
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		detail = c.noAnswer()
-	case err != nil:
-		detail = err.Error()
 	}
-	maps.Copy(got, f)
 	for _, id := range p.features {
 		if _, ok := got[id]; !ok {
 			got[id] = unknown(detail)

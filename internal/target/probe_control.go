@@ -9,26 +9,26 @@ import (
 )
 
 // probeControl lists the sandboxes, with the key and without it.
-func probeControl(ctx context.Context, c *client) (findings, error) {
+func probeControl(ctx context.Context, c *client) findings {
 	plane, err := c.target.ControlPlane()
 	if err != nil {
-		return nil, err
+		return findings{featControl: unknown(err.Error()), featControlKey: unknown(err.Error())}
 	}
 	f := c.askControl(ctx, plane)
 	switch {
 	case f.State != bundle.FeaturePresent:
-		return findings{featControl: f, featControlKey: {State: f.State, Detail: f.Detail}}, nil
+		return findings{featControl: f, featControlKey: {State: f.State, Detail: f.Detail}}
 	case c.target.options.Control.APIKey == "":
-		return findings{featControl: f, featControlKey: absent("no key to leave out")}, nil
+		return findings{featControl: f, featControlKey: absent("no key to leave out")}
 	}
 	if plane, err = c.target.keyless(); err != nil {
-		return nil, err
+		return findings{featControl: f, featControlKey: unknown(err.Error())}
 	}
 	key := absent("a request without the key is answered")
 	if without := c.askControl(ctx, plane); without.State != bundle.FeaturePresent {
 		key = present("a request without the key: " + without.Detail)
 	}
-	return findings{featControl: f, featControlKey: key}, nil
+	return findings{featControl: f, featControlKey: key}
 }
 
 // askControl makes the request at a control plane.

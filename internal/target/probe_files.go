@@ -15,41 +15,36 @@ import (
 )
 
 // probeWatch watches a directory that every target has until the stream begins.
-func probeWatch(ctx context.Context, c *client) (findings, error) {
+func probeWatch(ctx context.Context, c *client) findings {
 	var f bundle.Feature
 	for _, dir := range everyDir {
-		r, err := c.rpcRequest(call.Text{RPC: call.FilesystemWatchDir, JSON: []byte(`{"path":"` + dir + `"}`)})
-		if err != nil {
-			return nil, err
-		}
-		conn, err := c.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		x := c.begin(ctx, conn, r)
+		r := c.rpcRequest(call.Text{RPC: call.FilesystemWatchDir, JSON: []byte(`{"path":"` + dir + `"}`)})
+		x, _ := c.send(ctx, r)
 		s := c.await(ctx, x, hasMessage)
-		conn.Close("fin")
+		if conn := x.Conn(); conn != nil {
+			conn.Close("fin")
+		}
 		if f = c.decidePage(ctx, r, x, hasMessage(s)); f.State != bundle.FeatureUnknown {
 			break
 		}
 	}
-	return findings{featWatch: f}, nil
+	return findings{featWatch: f}
 }
 
 // everyDir are directories of every target: the root or, where it is not served, the home directory.
 var everyDir = [...]string{"/", "."}
 
 // probeFiles requests a directory of the files surface, with the token, without it, and signed.
-func probeFiles(ctx context.Context, c *client) (findings, error) {
+func probeFiles(ctx context.Context, c *client) findings {
 	r := ask(surface.Files)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	refuses := s.Outcome == bundle.OutcomeComplete && s.Response.Status/100 == 4 && s.Response.Status != 405 && !isAuth(s) && isFilesError(x.BodyBytes())
 	f := c.decidePage(ctx, r, x, refuses)
 	if f.State != bundle.FeaturePresent {
-		return findings{featFiles: f, featSigned: {State: f.State, Detail: f.Detail}}, nil
+		return findings{featFiles: f, featSigned: {State: f.State, Detail: f.Detail}}
 	}
-	return findings{featFiles: f, featSigned: c.probeSigned(ctx, r)}, nil
+	return findings{featFiles: f, featSigned: c.probeSigned(ctx, r)}
 }
 
 // isFilesError reports whether a body is an error of the files surface.
@@ -87,10 +82,10 @@ func (c *client) probeSigned(ctx context.Context, r request) bundle.Feature {
 }
 
 // probeExecute runs empty code.
-func probeExecute(ctx context.Context, c *client) (findings, error) {
+func probeExecute(ctx context.Context, c *client) findings {
 	r := ask(surface.Execute)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	ok := succeeded(s) && bytes.Contains(x.BodyBytes(), []byte(`"end_of_execution"`))
-	return findings{featExecute: c.decidePage(ctx, r, x, ok)}, nil
+	return findings{featExecute: c.decidePage(ctx, r, x, ok)}
 }

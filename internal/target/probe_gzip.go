@@ -25,28 +25,20 @@ const ghost = 2147483646
 // probeGzip sends a compressed Start, and a compressed SendSignal to a process that does not
 // exist: unlike List, both have a message that the target must read. The feature is present
 // if both streams and unary calls accept it, because scripts use it in both.
-func probeGzip(ctx context.Context, c *client) (findings, error) {
-	start, err := c.startRequest(command{text: "true"})
-	if err != nil {
-		return nil, err
-	}
-	signal, err := c.rpcRequest(call.Kill(call.ByPID(ghost)))
-	if err != nil {
-		return nil, err
-	}
-	stream, told := c.unpacks(ctx, start)
-	unary, toldUnary := c.unpacks(ctx, signal)
+func probeGzip(ctx context.Context, c *client) findings {
+	stream, told := c.unpacks(ctx, c.startRequest(command{text: "true"}))
+	unary, toldUnary := c.unpacks(ctx, c.rpcRequest(call.Kill(call.ByPID(ghost))))
 	said := "a stream: " + told + "; a unary call: " + toldUnary
 	either := func(p packing) bool { return stream == p || unary == p }
 	switch {
 	case either(packingRefused):
-		return findings{featGzip: absent(said)}, nil
+		return findings{featGzip: absent(said)}
 	case either(packingTaken):
-		return findings{featGzip: present(said)}, nil
+		return findings{featGzip: present(said)}
 	case either(packingGarbled):
-		return findings{featGzip: absent("compressed requests have the same response as garbage; " + said)}, nil
+		return findings{featGzip: absent("compressed requests have the same response as garbage; " + said)}
 	}
-	return findings{featGzip: unknown(said)}, nil
+	return findings{featGzip: unknown(said)}
 }
 
 // unpacks determines how the target handles a request when it is compressed, and describes

@@ -18,13 +18,10 @@ const ownLine = "assay-probe"
 
 // probeCommands runs a command over the NDJSON alias: it is present if the lines of the
 // response have its format, from the start to the end of the command.
-func probeCommands(ctx context.Context, c *client) (findings, error) {
+func probeCommands(ctx context.Context, c *client) findings {
 	body, err := call.Command{Cmd: call.NoOp("assay/probe") + "; echo " + ownLine}.JSON()
-	if err != nil {
-		return nil, err
-	}
 	r := request{
-		method: "POST", surface: surface.Commands, shape: bundle.ShapeNDJSON, body: body,
+		method: "POST", surface: surface.Commands, shape: bundle.ShapeNDJSON, body: body, err: err,
 		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
 	}
 	x := c.do(ctx, r)
@@ -38,12 +35,12 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 	case s.Outcome == bundle.OutcomeComplete || len(s.Events) > 0:
 		f = lacks(s, foreignWords(s))
 	}
-	return findings{featCommands: f}, nil
+	return findings{featCommands: f}
 }
 
 // probeMetrics reads the exposition and checks whether it has metrics of the gateway's own
 // process.
-func probeMetrics(ctx context.Context, c *client) (findings, error) {
+func probeMetrics(ctx context.Context, c *client) findings {
 	r := ask(surface.Metrics)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
@@ -59,13 +56,13 @@ func probeMetrics(ctx context.Context, c *client) (findings, error) {
 		f = hidden("the credentials do not suffice: " + describe(s)) // for metrics, unlike those of the processes
 	}
 	if f.State != bundle.FeaturePresent {
-		return findings{featMetrics: f, featOwnMetrics: f}, nil
+		return findings{featMetrics: f, featOwnMetrics: f}
 	}
 	own := absent("the exposition has no process_ samples")
 	if bytes.HasPrefix(body, []byte("process_")) || bytes.Contains(body, []byte("\nprocess_")) {
 		own = present("the exposition has process_ samples")
 	}
-	return findings{featMetrics: f, featOwnMetrics: own}, nil
+	return findings{featMetrics: f, featOwnMetrics: own}
 }
 
 // declaresMetrics matches a line that only an exposition has.
@@ -100,11 +97,11 @@ func isExposition(body []byte) bool {
 
 // probeHealth requests the health of the gateway. Its protocol has no message: any success is one, also that of
 // a server that responds so to every path.
-func probeHealth(ctx context.Context, c *client) (findings, error) {
+func probeHealth(ctx context.Context, c *client) findings {
 	r := ask(surface.Health)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
 	c.seen.health(s)
 	ok := s.Outcome == bundle.OutcomeComplete && s.Response.Status >= 200 && s.Response.Status < 300
-	return findings{featHealth: c.decideCall(ctx, r, x, ok)}, nil
+	return findings{featHealth: c.decideCall(ctx, r, x, ok)}
 }

@@ -18,30 +18,24 @@ const keepaliveGrace = 300 * time.Millisecond
 // probeKeepalive waits on a silent process for a keepalive. Without one, the target or this
 // driver may have paused meanwhile: the probe calls the target once more, and waits a moment
 // after its response.
-func probeKeepalive(ctx context.Context, c *client) (findings, error) {
+func probeKeepalive(ctx context.Context, c *client) findings {
 	interval := bundle.Header{Name: "keepalive-ping-interval", Value: "1"}
-	run, s, err := c.start(ctx, command{text: c.nap(), headers: []bundle.Header{interval}})
-	if err != nil {
-		return nil, err
-	}
-	defer run.reap(ctx)
-	if run.pid == 0 {
-		return without(featKeepalive, s), nil
-	}
-	s = run.keptAlive(ctx, keepaliveWait)
-	if !isOver(s) && !hasEvent(s, bundle.EventKeepAlive) {
-		if answer := c.list(ctx).answer.Snapshot(); answer.Response == nil {
-			return findings{featKeepalive: unknown("no keepalive, and no response to a List: " + describe(answer))}, nil
+	return c.about(ctx, featKeepalive, command{text: c.nap(), headers: []bundle.Header{interval}}, func(run *running) bundle.Feature {
+		s := run.keptAlive(ctx, keepaliveWait)
+		if !isOver(s) && !hasEvent(s, bundle.EventKeepAlive) {
+			if answer := c.list(ctx).answer.Snapshot(); answer.Response == nil {
+				return unknown("no keepalive, and no response to a List: " + describe(answer))
+			}
+			s = run.keptAlive(ctx, keepaliveGrace)
 		}
-		s = run.keptAlive(ctx, keepaliveGrace)
-	}
-	switch {
-	case hasEvent(s, bundle.EventKeepAlive):
-		return findings{featKeepalive: present("a keepalive at an interval of 1 s")}, nil
-	case isOver(s):
-		return findings{featKeepalive: unknown("the stream ended before a keepalive: " + describe(s))}, nil
-	}
-	return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s, nor after the response to a List", c.target.Scaled(keepaliveWait)))}, nil
+		switch {
+		case hasEvent(s, bundle.EventKeepAlive):
+			return present("a keepalive at an interval of 1 s")
+		case isOver(s):
+			return unknown("the stream ended before a keepalive: " + describe(s))
+		}
+		return absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s, nor after the response to a List", c.target.Scaled(keepaliveWait)))
+	})
 }
 
 // keptAlive waits for a keepalive or the end of the process, and returns the state by then.

@@ -16,13 +16,10 @@ import (
 
 // probeLife follows one process: Start, then Connect, List and Update, then a line of
 // input.
-func probeLife(ctx context.Context, c *client) (findings, error) {
+func probeLife(ctx context.Context, c *client) findings {
 	brief, cancel := context.WithTimeout(ctx, c.limit/2)
 	defer cancel()
-	run, s, err := c.start(brief, command{text: c.nap(), stdin: true})
-	if err != nil {
-		return nil, err
-	}
+	run, s := c.start(brief, command{text: c.nap(), stdin: true})
 	defer run.reap(ctx)
 	f := findings{featStart: c.decideStart(ctx, run, s)}
 	if run.pid == 0 {
@@ -30,7 +27,7 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 			f[featStart] = c.startOfShort(ctx, f[featStart])
 		}
 		f[featList] = c.list(ctx).decide(ctx, nil)
-		return f, nil
+		return f
 	}
 	var mu sync.Mutex
 	var calls crash.Group
@@ -50,16 +47,13 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 	})
 	calls.Wait()
 	f[featInput] = run.input(ctx)
-	return f, nil
+	return f
 }
 
 // startOfShort decides with a command that ends at once, when a waiting one has no start
 // event in time; long is the finding of the waiting one.
 func (c *client) startOfShort(ctx context.Context, long bundle.Feature) bundle.Feature {
-	x, err := c.startTrue(ctx)
-	if err != nil {
-		return long
-	}
+	x := c.startTrue(ctx)
 	if s := x.Snapshot(); startedPID(s) != 0 || startsUndeclared(c.way.Codec, x.BodyBytes()) {
 		return present("a short command starts: " + describe(s) + "; a waiting one has no start event in time: " + long.Detail)
 	}
@@ -75,14 +69,11 @@ func (c *client) decideStart(ctx context.Context, run *running, s bundle.Exchang
 	case f.State == bundle.FeaturePresent && c.target.shell.Load() != nil:
 		f.Detail += "; " + strings.Join(defaultShell[:], " ") + " is refused, " + shell + " is accepted"
 	case f.State == bundle.FeatureUnknown && s.Outcome == bundle.OutcomeComplete && s.Error == nil:
-		if r, err := c.startRequest(command{text: "true"}); err == nil {
-			return c.decideCall(ctx, r, run.x, false)
-		}
+		return c.decideCall(ctx, c.startRequest(command{text: "true"}), run.x, false)
 	case f.State != bundle.FeaturePresent && s.Error != nil && slices.Contains(refusesCommand, s.Error.Code):
-		if r, err := c.startRequest(command{text: "true"}); err == nil {
-			if same, _ := c.likeNothing(ctx, r, c.do(ctx, r)); same {
-				return lacks(s, "the same response as for a nonexistent method: "+describe(s))
-			}
+		r := c.startRequest(command{text: "true"})
+		if same, _ := c.likeNothing(ctx, r, c.do(ctx, r)); same {
+			return lacks(s, "the same response as for a nonexistent method: "+describe(s))
 		}
 		f = lacks(s, describe(s)+"; commands were sent as "+shell+" COMMAND: if the target needs another shell, set it with --shell, for example --shell '"+
 			strings.Join(fallbackShell[:], " ")+"'")
@@ -95,15 +86,8 @@ var refusesCommand = []string{"invalid_argument", "not_found", "permission_denie
 
 // connect attaches to the process and waits for the start event.
 func (r *running) connect(ctx context.Context) bundle.Feature {
-	req, err := r.client.rpcRequest(call.Attach{Process: r.selector()})
-	if err != nil {
-		return unknown(err.Error())
-	}
-	conn, err := r.client.open(ctx)
-	if err != nil {
-		return unknown(describe(r.client.failed(ctx, req, err).Snapshot()))
-	}
-	x := r.client.begin(ctx, conn, req)
+	req := r.client.rpcRequest(call.Attach{Process: r.selector()})
+	x, _ := r.client.send(ctx, req)
 	s := r.client.await(ctx, x, hasStart)
 	return r.decide(ctx, req, x, hasStart(s))
 }
@@ -125,10 +109,7 @@ func (r *running) update(ctx context.Context) bundle.Feature {
 	if f.State != bundle.FeatureAbsent || answer.Error == nil {
 		return f
 	}
-	run, _, err := r.client.start(ctx, command{text: r.client.nap(), pty: true})
-	if err != nil {
-		return f
-	}
+	run, _ := r.client.start(ctx, command{text: r.client.nap(), pty: true})
 	defer run.reap(ctx)
 	if run.pid == 0 {
 		return f
@@ -152,10 +133,7 @@ func (r *running) input(ctx context.Context) bundle.Feature {
 	if answer.Response != nil || brief.Err() == nil || ctx.Err() != nil {
 		return f
 	}
-	reader, _, err := c.start(ctx, command{text: readLine, stdin: true})
-	if err != nil {
-		return f
-	}
+	reader, _ := c.start(ctx, command{text: readLine, stdin: true})
 	defer reader.reap(ctx)
 	if reader.pid == 0 {
 		return f
@@ -176,12 +154,7 @@ type listing struct {
 }
 
 func (c *client) list(ctx context.Context) *listing {
-	l := &listing{client: c}
-	var err error
-	if l.request, err = c.rpcRequest(call.List{}); err != nil {
-		l.answer = c.failed(ctx, l.request, err)
-		return l
-	}
+	l := &listing{client: c, request: c.rpcRequest(call.List{})}
 	l.answer = c.do(ctx, l.request)
 	s := l.answer.Snapshot()
 	l.valid = succeeded(s) && !isForeign(s, l.answer.BodyBytes()) && call.Decode(c.way.Codec, l.answer.BodyBytes(), &l.ListResponse) == nil
@@ -214,108 +187,67 @@ func (l *listing) decide(ctx context.Context, run *running) bundle.Feature {
 }
 
 // probeSignal kills a process. Success proves nothing unless the process ends, which proves the method.
-func probeSignal(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: c.nap()})
-	if err != nil {
-		return nil, err
-	}
-	defer run.reap(ctx)
-	if run.pid == 0 {
-		return without(featSignal, s), nil
-	}
-	killed, f := run.method(ctx, call.Kill(run.selector()), succeeded)
-	switch {
-	case !succeeded(killed):
-	case run.ended(ctx):
-		f = present(describe(killed))
-	default:
-		f.Detail += "; the process did not end"
-	}
-	return findings{featSignal: f}, nil
+func probeSignal(ctx context.Context, c *client) findings {
+	return c.about(ctx, featSignal, command{text: c.nap()}, func(run *running) bundle.Feature {
+		killed, f := run.method(ctx, call.Kill(run.selector()), succeeded)
+		switch {
+		case !succeeded(killed):
+		case run.ended(ctx):
+			f = present(describe(killed))
+		default:
+			f.Detail += "; the process did not end"
+		}
+		return f
+	})
 }
 
 // probeCloseStdin closes the input of a process.
-func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
-	if err != nil {
-		return nil, err
-	}
-	defer run.reap(ctx)
-	if run.pid == 0 {
-		return without(featCloseStdin, s), nil
-	}
-	_, f := run.method(ctx, call.CloseStdin{Process: run.selector()}, succeeded)
-	return findings{featCloseStdin: f}, nil
+func probeCloseStdin(ctx context.Context, c *client) findings {
+	return c.about(ctx, featCloseStdin, command{text: c.nap(), stdin: true}, func(run *running) bundle.Feature {
+		_, f := run.method(ctx, call.CloseStdin{Process: run.selector()}, succeeded)
+		return f
+	})
 }
 
 // probeStreamInput opens an input stream to a process and ends it without input: a target
 // may wait until the process reads its input.
-func probeStreamInput(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
-	if err != nil {
-		return nil, err
-	}
-	defer run.reap(ctx)
-	if run.pid == 0 {
-		return without(featStreamInput, s), nil
-	}
-	req, err := c.rpcRequest(call.OpenInput{Start: call.Attach{Process: run.selector()}})
-	if err != nil {
-		return nil, err
-	}
-	x := c.do(ctx, req)
-	return findings{featStreamInput: run.decide(ctx, req, x, succeeded(x.Snapshot()))}, nil
+func probeStreamInput(ctx context.Context, c *client) findings {
+	return c.about(ctx, featStreamInput, command{text: c.nap(), stdin: true}, func(run *running) bundle.Feature {
+		req := c.rpcRequest(call.OpenInput{Start: call.Attach{Process: run.selector()}})
+		x := c.do(ctx, req)
+		return run.decide(ctx, req, x, succeeded(x.Snapshot()))
+	})
 }
 
 // probeTag starts a process with a tag and finds it with List or Connect.
-func probeTag(ctx context.Context, c *client) (findings, error) {
+func probeTag(ctx context.Context, c *client) findings {
 	const tag = "assay-probe"
-	run, s, err := c.start(ctx, command{text: c.nap(), tag: tag})
-	if err != nil {
-		return nil, err
-	}
+	run, s := c.start(ctx, command{text: c.nap(), tag: tag})
 	defer run.reap(ctx)
 	if run.pid == 0 {
-		return findings{featTag: decide(run.x, s, false)}, nil
+		return findings{featTag: decide(run.x, s, false)}
 	}
 	l := c.list(ctx)
 	listed, ok := l.has(run.pid)
 	switch {
 	case ok && listed == tag:
-		return findings{featTag: present("List shows it")}, nil
+		return findings{featTag: present("List shows it")}
 	case ok:
-		return findings{featTag: absent("List shows the process without its tag")}, nil
+		return findings{featTag: absent("List shows the process without its tag")}
 	}
-	return findings{featTag: run.byTag(ctx, tag)}, nil
+	return findings{featTag: run.byTag(ctx, tag)}
 }
 
 // byTag selects the process by its tag with Connect or, without Connect, with SendSignal.
 func (r *running) byTag(ctx context.Context, tag string) bundle.Feature {
 	c, selector := r.client, call.ByTag(tag)
-	req, err := c.rpcRequest(call.Attach{Process: selector})
-	if err != nil {
-		return unknown(err.Error())
-	}
-	conn, err := c.open(ctx)
-	if err != nil {
-		return unknown(describe(c.failed(ctx, req, err).Snapshot()))
-	}
-	x := c.begin(ctx, conn, req)
+	x, _ := c.send(ctx, c.rpcRequest(call.Attach{Process: selector}))
 	if s := c.await(ctx, x, hasStart); hasStart(s) {
 		return present("Connect finds it")
 	}
-	req, err = c.rpcRequest(call.Kill(selector))
-	if err != nil {
-		return unknown(err.Error())
-	}
-	s := c.do(ctx, req).Snapshot()
+	s := c.do(ctx, c.rpcRequest(call.Kill(selector))).Snapshot()
 	if succeeded(s) {
 		return present("SendSignal finds it")
 	}
 	return unknown(fmt.Sprintf("neither List nor Connect (%s) nor SendSignal (%s) finds it", describe(x.Snapshot()), describe(s)))
-}
-
-// without returns the result of a probe whose process did not start.
-func without(id string, s bundle.Exchange) findings {
-	return findings{id: unknown("no process could be started: " + describe(s))}
 }

@@ -43,37 +43,34 @@ type hearing struct {
 // a terminal for the process nor another kind of output. Early output may be lost, so the
 // probe retries silent commands: if all tries with a PTY are silent and the same command
 // without one is not, the field has an effect.
-func probePTY(ctx context.Context, c *client) (findings, error) {
-	first, err := c.hear(ctx, command{text: sayTerminal, pty: true})
-	if err != nil {
-		return nil, err
-	}
+func probePTY(ctx context.Context, c *client) findings {
+	first := c.hear(ctx, command{text: sayTerminal, pty: true})
 	if startedPID(first.start) == 0 {
-		return findings{featPTY: c.withoutPTY(ctx, first)}, nil
+		return findings{featPTY: c.withoutPTY(ctx, first)}
 	}
 	if f, told := first.decide(); told {
-		return findings{featPTY: f}, nil
+		return findings{featPTY: f}
 	}
 	var tries [patientTries]hearing
 	var plain hearing
 	var all crash.Group
 	for i := range tries {
 		all.Go(func() {
-			tries[i], _ = c.hear(ctx, command{text: patiently, pty: true})
+			tries[i] = c.hear(ctx, command{text: patiently, pty: true})
 		})
 	}
 	all.Go(func() {
-		plain, _ = c.hear(ctx, command{text: patiently})
+		plain = c.hear(ctx, command{text: patiently})
 	})
 	all.Wait()
 	best := slices.MaxFunc(tries[:], func(a, b hearing) int { return int(a.heard - b.heard) })
 	if f, told := best.decide(); told {
-		return findings{featPTY: f}, nil
+		return findings{featPTY: f}
 	}
 	if plain.heard != heardNothing {
-		return findings{featPTY: present(fmt.Sprintf("the field pty has an effect: no output with it in %d tries, but output without it", patientTries+1))}, nil
+		return findings{featPTY: present(fmt.Sprintf("the field pty has an effect: no output with it in %d tries, but output without it", patientTries+1))}
 	}
-	return findings{featPTY: unknown("no output, neither with the field pty nor without it")}, nil
+	return findings{featPTY: unknown("no output, neither with the field pty nor without it")}
 }
 
 // decide returns the finding; told is false without output.
@@ -92,15 +89,12 @@ func (h hearing) decide() (f bundle.Feature, told bool) {
 
 // hear starts a command and waits until it prints or ends, or until half of the time is
 // over, which leaves time for another try.
-func (c *client) hear(ctx context.Context, p command) (hearing, error) {
-	run, s, err := c.start(ctx, p)
-	if err != nil {
-		return hearing{}, err
-	}
+func (c *client) hear(ctx context.Context, p command) hearing {
+	run, s := c.start(ctx, p)
 	defer run.reap(ctx)
 	h := hearing{x: run.x, start: s}
 	if run.pid == 0 {
-		return h, nil
+		return h
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.limit/2)
 	defer cancel()
@@ -109,7 +103,7 @@ func (c *client) hear(ctx context.Context, p command) (hearing, error) {
 		return what != heardNothing || isOver(s)
 	})
 	h.heard, h.stream = run.said(s)
-	return h, nil
+	return h
 }
 
 // said looks for the output of sayTerminal, and for pty output.
@@ -139,10 +133,7 @@ func (c *client) withoutPTY(ctx context.Context, h hearing) bundle.Feature {
 	if f.State != bundle.FeatureUnknown || s.Error == nil || !slices.Contains([]string{"invalid_argument", "failed_precondition"}, s.Error.Code) {
 		return f
 	}
-	run, _, err := c.start(ctx, command{text: "true"})
-	if err != nil {
-		return f
-	}
+	run, _ := c.start(ctx, command{text: "true"})
 	defer run.reap(ctx)
 	if run.pid != 0 {
 		return absent("refused with the field pty, accepted without it: " + describe(s))

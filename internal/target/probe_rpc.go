@@ -14,16 +14,16 @@ import (
 
 // probeVersion checks whether any protocol works over an HTTP version, or at least a
 // response arrives that does not ask for another version.
-func probeVersion(id, version string) func(context.Context, *client) (findings, error) {
-	return func(ctx context.Context, c *client) (findings, error) {
+func probeVersion(id, version string) func(context.Context, *client) findings {
+	return func(ctx context.Context, c *client) findings {
 		if !slices.Contains(c.target.Versions(), version) {
-			return findings{id: absent(fmt.Sprintf("not possible with an %s URL", c.target.url.Scheme))}, nil
+			return findings{id: absent(fmt.Sprintf("not possible with an %s URL", c.target.url.Scheme))}
 		}
 		f := c.search(ctx, func(w bundle.Axes) bool { return w.HTTP == version }, func(_ *client, x *transport.Exchange) bool {
 			s := x.Snapshot()
 			return speaksRPC(s) || s.Outcome == bundle.OutcomeComplete && !slices.Contains(asksForAnother, s.Response.Status)
 		})
-		return findings{id: f}, nil
+		return findings{id: f}
 	}
 }
 
@@ -32,16 +32,16 @@ func probeVersion(id, version string) func(context.Context, *client) (findings, 
 var asksForAnother = []int{400, 421, 426, 505}
 
 // probeProtocol checks whether a protocol works over any HTTP version, in any codec.
-func probeProtocol(id, protocol string) func(context.Context, *client) (findings, error) {
-	return func(ctx context.Context, c *client) (findings, error) {
-		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == protocol }, c.understands(ctx))}, nil
+func probeProtocol(id, protocol string) func(context.Context, *client) findings {
+	return func(ctx context.Context, c *client) findings {
+		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == protocol }, c.understands(ctx))}
 	}
 }
 
 // probeCodec checks whether a codec works in any protocol.
-func probeCodec(id, codec string) func(context.Context, *client) (findings, error) {
-	return func(ctx context.Context, c *client) (findings, error) {
-		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Codec == codec }, c.understands(ctx))}, nil
+func probeCodec(id, codec string) func(context.Context, *client) findings {
+	return func(ctx context.Context, c *client) findings {
+		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Codec == codec }, c.understands(ctx))}
 	}
 }
 
@@ -74,15 +74,8 @@ func (c *client) isOwn(ctx context.Context, x *transport.Exchange) bool {
 	if x.Snapshot().RPC == call.ProcessStart {
 		return true
 	}
-	r, err := c.rpcRequest(call.List{})
-	if err != nil {
-		return false
-	}
-	if same, _ := c.likeNothing(ctx, r, x); !same {
-		return true
-	}
-	started, err := c.startTrue(ctx)
-	return err == nil && c.carriedOut(started)
+	same, _ := c.likeNothing(ctx, c.rpcRequest(call.List{}), x)
+	return !same || c.carriedOut(c.startTrue(ctx))
 }
 
 // search tries the ways that meet a condition until one works. An undecided result
@@ -125,7 +118,7 @@ func unspoken(s bundle.Exchange) bool {
 }
 
 // probeGet calls the side-effect-free method of the probe service with GET.
-func probeGet(ctx context.Context, c *client) (findings, error) {
+func probeGet(ctx context.Context, c *client) findings {
 	r := request{
 		method: "GET", surface: surface.Process, path: call.ProbeSafe + "?connect=v1&encoding=json&message=%7B%7D",
 		rpc: call.ProbeSafe, protocol: call.Connect, codec: call.JSON, shape: bundle.ShapeUnary,
@@ -136,36 +129,32 @@ func probeGet(ctx context.Context, c *client) (findings, error) {
 	if f.State == bundle.FeatureAbsent {
 		f.Detail += "; no side-effect-free method is known"
 	}
-	return findings{featGet: f}, nil
+	return findings{featGet: f}
 }
 
 // probeProbe calls the probe service.
-func probeProbe(ctx context.Context, c *client) (findings, error) {
+func probeProbe(ctx context.Context, c *client) findings {
 	return c.probeUnary(ctx, featProbe, call.Text{RPC: call.ProbeUnary, JSON: []byte("{}")})
 }
 
 // probeFilesystem stats a directory that every target has.
-func probeFilesystem(ctx context.Context, c *client) (findings, error) {
+func probeFilesystem(ctx context.Context, c *client) findings {
 	var f findings
-	var err error
 	for _, dir := range everyDir {
-		f, err = c.probeUnary(ctx, featFilesystem, call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"` + dir + `"}`)})
-		if err != nil || f[featFilesystem].State != bundle.FeatureUnknown {
+		f = c.probeUnary(ctx, featFilesystem, call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"` + dir + `"}`)})
+		if f[featFilesystem].State != bundle.FeatureUnknown {
 			break
 		}
 	}
-	return f, err
+	return f
 }
 
 // probeUnary makes one unary call that must succeed.
-func (c *client) probeUnary(ctx context.Context, id string, m call.Message) (findings, error) {
-	r, err := c.rpcRequest(m)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) probeUnary(ctx context.Context, id string, m call.Message) findings {
+	r := c.rpcRequest(m)
 	x := c.do(ctx, r)
 	s := x.Snapshot()
-	return findings{id: c.decidePage(ctx, r, x, succeeded(s) && c.hasType(s))}, nil
+	return findings{id: c.decidePage(ctx, r, x, succeeded(s) && c.hasType(s))}
 }
 
 // inAuthorization is why nothing about X-Access-Token can be tested.
@@ -175,9 +164,9 @@ const inAuthorization = "the token is in Authorization, and the scenarios are ab
 // there are none, a handshake.
 //
 // Its scenarios leave out X-Access-Token, or change it: they would blame a target that reads another header.
-func probeToken(ctx context.Context, c *client) (findings, error) {
+func probeToken(ctx context.Context, c *client) findings {
 	if c.target.bears() {
-		return findings{featToken: hidden(inAuthorization)}, nil
+		return findings{featToken: hidden(inAuthorization)}
 	}
 	bare := *c
 	bare.bare = true
@@ -196,11 +185,11 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 	}
 	switch {
 	case c.target.options.Token != "" && !succeeds(with):
-		return findings{featToken: unknown("with the token: " + describe(with))}, nil
+		return findings{featToken: unknown("with the token: " + describe(with))}
 	case isAuth(without):
-		return findings{featToken: present("a call without the token is refused: " + describe(without))}, nil
+		return findings{featToken: present("a call without the token is refused: " + describe(without))}
 	case succeeds(without):
-		return findings{featToken: absent("a call without a token succeeds: " + describe(without))}, nil
+		return findings{featToken: absent("a call without a token succeeds: " + describe(without))}
 	}
-	return findings{featToken: unknown("without a token: " + describe(without))}, nil
+	return findings{featToken: unknown("without a token: " + describe(without))}
 }

@@ -52,12 +52,8 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 	}
 	on := *c
 	on.way.HTTP = transport.HTTP1
-	conn, err := on.open(ctx)
-	if err != nil {
-		x := c.failed(ctx, r, err)
-		return &socket{client: c, x: x}, x.Snapshot()
-	}
-	s := &socket{client: c, conn: conn, x: on.begin(ctx, conn, r)}
+	x, _ := on.send(ctx, r)
+	s := &socket{client: c, conn: x.Conn(), x: x}
 	return s, on.await(ctx, s.x, func(s bundle.Exchange) bool { return s.Switched() })
 }
 
@@ -125,7 +121,7 @@ func said(s bundle.Exchange, word string) (string, bool) {
 
 // probeStdio opens a WebSocket on the stdio surface and, if there is one, tries the optional
 // features of it, all at the same time.
-func probeStdio(ctx context.Context, c *client) (findings, error) {
+func probeStdio(ctx context.Context, c *client) findings {
 	s, first := c.attach(ctx, ":", "")
 	twice := hungUp(first)
 	if twice {
@@ -150,7 +146,7 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 		for id := range optional {
 			f[id] = rest
 		}
-		return f, nil
+		return f
 	}
 	var mu sync.Mutex
 	var all crash.Group
@@ -163,7 +159,7 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 		})
 	}
 	all.Wait()
-	return f, nil
+	return f
 }
 
 // hungUp reports whether the gateway closed the connection instead of an answer.

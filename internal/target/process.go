@@ -24,7 +24,7 @@ type command struct {
 }
 
 // startRequest returns the Start of a process, marked as ours by ASSAY_RUN.
-func (c *client) startRequest(p command) (request, error) {
+func (c *client) startRequest(p command) request {
 	shell := p.shell
 	if shell == nil {
 		shell = c.target.Shell()
@@ -66,22 +66,25 @@ type running struct {
 
 // start starts a process and waits for its start event or the end of the response. The
 // caller must reap the process in any case: its start event may arrive later.
-func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchange, error) {
-	r, err := c.startRequest(p)
-	if err != nil {
-		return nil, bundle.Exchange{}, err
-	}
-	conn, err := c.open(ctx)
-	if err != nil {
-		return nil, bundle.Exchange{}, err
-	}
-	run := &running{client: c, x: c.begin(ctx, conn, r), reads: p.text == readLine}
+func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchange) {
+	x, _ := c.send(ctx, c.startRequest(p))
+	run := &running{client: c, x: x, reads: p.text == readLine}
 	s := watch(ctx, run.x, hasStart)
 	run.pid = startedPID(s)
 	if s.Returned == nil && run.pid == 0 {
 		s.Outcome, s.Detail = c.overdue(s)
 	}
-	return run, s, nil
+	return run, s
+}
+
+// about starts a process, lets a call about it decide a feature, and ends it.
+func (c *client) about(ctx context.Context, id string, p command, decide func(*running) bundle.Feature) findings {
+	run, s := c.start(ctx, p)
+	defer run.reap(ctx)
+	if run.pid == 0 {
+		return findings{id: unknown("no process could be started: " + describe(s))}
+	}
+	return findings{id: decide(run)}
 }
 
 func hasStart(s bundle.Exchange) bool { return hasEvent(s, bundle.EventStart) }
@@ -101,10 +104,7 @@ func (r *running) selector() call.Selector { return call.ByPID(r.pid) }
 
 // method makes a call about the running process and decides whether the method exists.
 func (r *running) method(ctx context.Context, m call.Message, ok func(bundle.Exchange) bool) (bundle.Exchange, bundle.Feature) {
-	req, err := r.client.rpcRequest(m)
-	if err != nil {
-		return bundle.Exchange{}, unknown(err.Error())
-	}
+	req := r.client.rpcRequest(m)
 	x := r.client.do(ctx, req)
 	s := x.Snapshot()
 	good := ok(s) && !isForeign(s, x.BodyBytes())
@@ -151,7 +151,7 @@ const lateStart = time.Second
 // reap ends the process, unless it has ended, and waits for it; if the target cannot kill,
 // for the lifetime of the process. It continues after the probe's own time is over.
 func (r *running) reap(ctx context.Context) {
-	if r == nil || r.over() {
+	if r.over() {
 		return
 	}
 	c := r.client
@@ -190,9 +190,5 @@ func (r *running) killed(ctx context.Context) bool {
 
 // call makes a unary call about the process.
 func (r *running) call(ctx context.Context, m call.Message) bundle.Exchange {
-	req, err := r.client.rpcRequest(m)
-	if err != nil {
-		return bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}
-	}
-	return r.client.do(ctx, req).Snapshot()
+	return r.client.do(ctx, r.client.rpcRequest(m)).Snapshot()
 }

@@ -50,19 +50,12 @@ func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
 // the way: the successful one, else a Start that is not refused, else the one in the
 // protocol.
 func (c *client) try(ctx context.Context) *transport.Exchange {
-	r, err := c.rpcRequest(call.List{})
-	if err != nil {
-		return c.failed(ctx, request{rpc: call.ProcessList, path: call.ProcessList}, err)
-	}
-	x := c.do(ctx, r)
+	x := c.do(ctx, c.rpcRequest(call.List{}))
 	s := x.Snapshot()
 	if c.carriedOut(x) || s.Response == nil || isAuth(s) {
 		return x
 	}
-	started, err := c.startTrue(ctx)
-	if err != nil {
-		return x
-	}
+	started := c.startTrue(ctx)
 	if second := started.Snapshot(); c.carriedOut(started) || speaksRPC(second) && (!refused(second) || !speaksRPC(s)) {
 		return started
 	}
