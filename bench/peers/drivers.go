@@ -106,26 +106,28 @@ func ghz(b *bench, g *gateway, n int) []string {
 // slowPart is the Part of k6 and ghz.
 const slowPart = 4
 
-// short lists the drivers of W1 by HTTP version.
-func (b *bench) short() map[string][]driver {
-	h1 := []driver{
-		{Name: "wrk", argv: wrk},
-		{Name: "h2load", argv: h2load1},
-		{Name: "fortio", argv: fortio},
-		{Name: "net/http", argv: client("nethttp")},
-		{Name: "connect-go JSON", argv: client("connectgo")},
-		{Name: "k6", argv: k6, Part: slowPart},
+// drivers lists the drivers of short streams over a version. Over WebSocket, each stream has its own connection.
+func (b *bench) drivers(on string) []driver {
+	own := b.withBase(on)
+	switch on {
+	case http1:
+		return append(own,
+			driver{Name: "wrk", argv: wrk},
+			driver{Name: "h2load", argv: h2load1},
+			driver{Name: "fortio", argv: fortio},
+			driver{Name: "net/http", argv: client("nethttp")},
+			driver{Name: "connect-go JSON", argv: client("connectgo")},
+			driver{Name: "k6", argv: k6, Part: slowPart})
+	case h2c:
+		return append(own,
+			driver{Name: "h2load", argv: h2load2},
+			driver{Name: "net/http", argv: client("nethttp", "-h2")},
+			driver{Name: "connect-go JSON", argv: client("connectgo", "-h2")},
+			driver{Name: "ghz", argv: ghz, Part: slowPart})
+	case ws:
+		return append(own, driver{Name: coder, argv: client("websocket")}, driver{Name: "k6", argv: k6ws, Part: slowPart})
 	}
-	h2 := []driver{
-		{Name: "h2load", argv: h2load2},
-		{Name: "net/http", argv: client("nethttp", "-h2")},
-		{Name: "connect-go JSON", argv: client("connectgo", "-h2")},
-		{Name: "ghz", argv: ghz, Part: slowPart},
-	}
-	return map[string][]driver{
-		http1: append(b.withBase(http1), h1...), h2c: append(b.withBase(h2c), h2...),
-		https1: b.shortTLS(https1), https2: b.shortTLS(https2),
-	}
+	return b.shortTLS(on)
 }
 
 // The names of Assay's fast driver, to which the targets apply, and of the HTTP versions in tables.

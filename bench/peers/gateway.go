@@ -5,6 +5,9 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,10 +27,15 @@ type gateway struct {
 	client *http.Client
 }
 
-// serve starts `assay serve --canned file`.
-func serve(ctx context.Context, assay, file string, flags ...string) (*gateway, error) {
-	argv := append([]string{"serve", "--canned", file, "--listen", "127.0.0.1:0"}, flags...)
-	g := &gateway{cmd: exec.CommandContext(ctx, assay, argv...), client: http.DefaultClient}
+// serve starts `assay serve --canned file`, with a certificate of its own for TLS.
+func (b *bench) serve(ctx context.Context, file string, secure bool) (*gateway, error) {
+	argv := []string{"serve", "--canned", file, "--listen", "127.0.0.1:0"}
+	g := &gateway{client: http.DefaultClient}
+	if secure {
+		g.ca = b.fresh() + ".pem"
+		argv = append(argv, "--tls", "--ca-out", g.ca)
+	}
+	g.cmd = exec.CommandContext(ctx, b.assay, argv...)
 	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
 	g.cmd.WaitDelay = 5 * time.Second
 	g.cmd.Stderr = os.Stderr
@@ -44,6 +52,16 @@ func serve(ctx context.Context, assay, file string, flags ...string) (*gateway, 
 		return nil, fmt.Errorf("the gateway printed no URL: %w", err)
 	}
 	g.url = strings.TrimSpace(line)
+	if !secure {
+		return g, nil
+	}
+	pem, err := os.ReadFile(g.ca)
+	roots := x509.NewCertPool()
+	if err != nil || !roots.AppendCertsFromPEM(pem) {
+		g.close()
+		return nil, errors.Join(err, fmt.Errorf("the gateway wrote no certificate to %s", g.ca))
+	}
+	g.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
 	return g, nil
 }
 

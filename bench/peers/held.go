@@ -131,17 +131,13 @@ const (
 	heldFor   = 15 * time.Second
 )
 
-// measureMemory measures the memory of one more open stream.
-func (b *bench) measureMemory(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, b.file("held.yaml"))
-	if err != nil {
-		return err
+// memory measures the memory of one more open stream of each driver.
+func (b *bench) memory(versions ...string) func(context.Context, *page, *gateway) error {
+	return func(ctx context.Context, p *page, g *gateway) error {
+		return b.slopes(ctx, p, g, b.holders(versions...))
 	}
-	defer g.close()
-	return b.slopes(ctx, p, g, b.holders())
 }
 
-// slopes measures the memory of one more open stream of each driver.
 func (b *bench) slopes(ctx context.Context, p *page, g *gateway, all []holder) error {
 	p.printf("\n### Memory per open stream, %d to %d\n\n| driver | HTTP | MB at %d | MB at %d | bytes per stream |\n|---|---|---|---|---|\n", slopeFrom, slopeTo, slopeFrom, slopeTo)
 	var failures []error
@@ -186,43 +182,56 @@ func (b *bench) holder(on string) holder {
 	return holder{name: fast, on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
 }
 
-// holders lists the measured drivers. Peers only give the scale and run once.
-func (b *bench) holders() []holder {
-	all := []holder{b.holder(http1), b.holder(h2c)}
-	if b.base != "" {
-		for _, h := range all[:2] {
-			run := h.argv
-			h.name, h.own = fast+" (base)", false
-			h.argv = func(g *gateway, n int) []string { return b.older(run(g, n)) }
-			all = append(all, h)
+// holders lists the measured drivers of some versions. Peers only give the scale and run once.
+func (b *bench) holders(versions ...string) []holder {
+	var all, peers []holder
+	for _, on := range versions {
+		own := b.holder(on)
+		all = append(all, own)
+		if run := own.argv; b.base != "" && (on == http1 || on == h2c) {
+			own.name, own.own = fast+" (base)", false
+			own.argv = func(g *gateway, n int) []string { return b.older(run(g, n)) }
+			all = append(all, own)
 		}
+		if on == ws {
+			peers = append(peers, holder{name: coder, on: ws, runs: 1, argv: func(g *gateway, n int) []string {
+				return []string{b.tool("websocket"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", ramp.String()}
+			}})
+			continue
+		}
+		if b.missing["h2load"] == "" {
+			peers = append(peers, holder{name: "h2load", on: on, runs: 1, argv: b.heldByH2load(on)})
+		}
+		peers = append(peers, holder{name: "connect-go JSON", on: on, runs: 1, argv: b.heldByConnect(on)})
 	}
-	if b.missing["h2load"] == "" {
-		all = append(all, holder{name: "h2load", on: http1, runs: 1, argv: func(g *gateway, n int) []string {
-			count := strconv.Itoa(n)
-			return []string{b.tool("h2load"), "--h1", "-t1", "-c" + count, "-n" + count, "-r" + strconv.Itoa(n/5), "-d", b.file("start.bin"), "-H", contentType, g.start()}
-		}}, holder{name: "h2load", on: h2c, runs: 1, argv: b.heldByH2load()})
+	return append(all, peers...)
+}
+
+// heldByH2load returns the command line of h2load with n streams: over HTTP/2 on ten connections, over HTTP/1.1 evenly opened.
+func (b *bench) heldByH2load(on string) func(g *gateway, n int) []string {
+	return func(g *gateway, n int) []string {
+		count := strconv.Itoa(n)
+		argv := []string{b.tool("h2load"), "-t1", "-n" + count, "-d", b.file("start.bin"), "-H", contentType}
+		if on == http1 {
+			return append(argv, "--h1", "-c"+count, "-r"+strconv.Itoa(n/5), g.start())
+		}
+		return append(argv, "-c10", "-m"+strconv.Itoa(n/10), g.start())
 	}
-	return append(all,
-		holder{name: "connect-go JSON", on: http1, runs: 1, argv: b.heldByConnect()},
-		holder{name: "connect-go JSON", on: h2c, runs: 1, argv: b.heldByConnect("-h2")})
 }
 
 // heldByConnect returns the command line of connect-go with n streams, evenly opened.
-func (b *bench) heldByConnect(flags ...string) func(g *gateway, n int) []string {
+func (b *bench) heldByConnect(on string) func(g *gateway, n int) []string {
 	return func(g *gateway, n int) []string {
 		argv := []string{b.tool("connectgo"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", ramp.String(), "-cacert", g.ca}
-		return append(argv, flags...)
+		if on != http1 {
+			argv = append(argv, "-h2")
+		}
+		return argv
 	}
 }
 
-// measureMost opens the largest supported number of streams in one process.
-func (b *bench) measureMost(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, b.file("most.yaml"))
-	if err != nil {
-		return err
-	}
-	defer g.close()
+// most opens the largest supported number of streams in one process.
+func (b *bench) most(ctx context.Context, p *page, g *gateway) error {
 	p.printf("\n### Maximum in one process\n\n| HTTP | streams | failed | MB |\n|---|---|---|---|\n")
 	var failures []error
 	for _, most := range []struct {
@@ -250,36 +259,26 @@ func (b *bench) measureMost(ctx context.Context, p *page) error {
 	return errors.Join(failures...)
 }
 
-// measureEven holds 10,000 streams that were opened evenly, with one event per second
-// each, and measures the cost of an event.
-func (b *bench) measureEven(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, b.file("even.yaml"))
-	if err != nil {
-		return err
-	}
-	defer g.close()
-	return b.even(ctx, p, g, []heldAim{{http1, 0.22}, {h2c, 0.25}})
-}
-
 // heldAim is the highest allowed cost of an event over an HTTP version, relative to connect-go.
 type heldAim struct {
 	on   string
 	most float64
 }
 
-// even measures the cost of an event over HTTP versions.
-func (b *bench) even(ctx context.Context, p *page, g *gateway, all []heldAim) error {
+// even holds 10,000 streams that were opened evenly, with one event per second each, and measures the cost of an event.
+func (b *bench) even(all ...heldAim) func(context.Context, *page, *gateway) error {
+	return func(ctx context.Context, p *page, g *gateway) error { return b.evenly(ctx, p, g, all) }
+}
+
+func (b *bench) evenly(ctx context.Context, p *page, g *gateway, all []heldAim) error {
 	const n = 10_000
 	p.printf("\n### %d held streams, one event per second each, evenly spread\n\n| driver | HTTP | CPU, µs/event | MB |\n|---|---|---|---|\n", n)
 	var failures []error
 	for _, aim := range all {
-		on, flags := aim.on, []string{}
-		if on != http1 {
-			flags = append(flags, "-h2")
-		}
+		on := aim.on
 		cost, memory := [2]sample{}, [2]sample{}
 		for range min(b.runs, 3) {
-			for i, argv := range [][]string{b.holding(g, on, n, ramp, 11*time.Second), b.heldByConnect(flags...)(g, n)} {
+			for i, argv := range [][]string{b.holding(g, on, n, ramp, 11*time.Second), b.heldByConnect(on)(g, n)} {
 				seen, err := b.hold(ctx, g, n, argv)
 				if err == nil && i == 0 {
 					err = clean(seen.result, n)

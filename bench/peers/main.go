@@ -31,15 +31,47 @@ type bench struct {
 	base                     string // an older build of assay, "" for none
 
 	streams, runs int
-	parts         []string
+	only          []string // parts
 	missing       map[string]string
 	log           io.Writer
 	fresher       int
 }
 
+// part is a measurement against one gateway; several make a part of -only.
+type part struct {
+	name string
+	file string // canned, for the gateway; "" if the measurement starts its own
+	tls  bool
+	run  func(context.Context, *page, *gateway) error
+}
+
 // parts lists the measurements in order.
-func parts() []string {
-	return []string{"short", "together", "memory", "most", "even", "pace", "stop", "ws", "tls"}
+func (b *bench) parts() []part {
+	const each, all = "one write per event", "one write per response"
+	return []part{
+		{"short", "w1", false, b.short(each, http1, h2c)},
+		{"together", b.file("together.yaml"), false, b.short(all, http1, h2c)},
+		{"memory", b.file("held.yaml"), false, b.memory(http1, h2c)},
+		{"most", b.file("most.yaml"), false, b.most},
+		{"even", b.file("even.yaml"), false, b.even(heldAim{http1, 0.22}, heldAim{h2c, 0.25})},
+		{"pace", b.file("sink.yaml"), false, b.pace},
+		{"stop", "", false, b.stop},
+		{"ws", "w1", false, b.short("one write per message", ws)},
+		{"ws", b.file("held.yaml"), false, b.memory(ws)},
+		{"tls", "w1", true, b.short(each, https1, https2)},
+		{"tls", b.file("together.yaml"), true, b.short(all, https1, https2)},
+		{"tls", b.file("even.yaml"), true, b.even(heldAim{https2, 0.30})},
+		{"tls", b.file("held.yaml"), true, b.memory(https2)},
+	}
+}
+
+// partNames lists the parts of -only in order.
+func partNames() []string {
+	var names []string
+	for _, p := range new(bench).parts() {
+		names = append(names, p.name)
+	}
+	return slices.Compact(names)
 }
 
 func main() {
@@ -54,7 +86,7 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{log: os.Stderr}
-	only := flag.String("only", strings.Join(parts(), ","), "parts to measure")
+	only := flag.String("only", strings.Join(partNames(), ","), "parts to measure")
 	limit := flag.Duration("limit", 90*time.Minute, "give up after this time")
 	flag.StringVar(&b.assay, "assay", "bin/assay", "the assay binary")
 	flag.StringVar(&b.base, "base", "", "an older assay binary, measured beside -assay in short, together and memory")
@@ -63,10 +95,10 @@ func run(ctx context.Context) (err error) {
 	flag.IntVar(&b.streams, "streams", 200_000, "short streams per run")
 	flag.IntVar(&b.runs, "runs", 5, "runs per driver")
 	flag.Parse()
-	b.parts = strings.Split(*only, ",")
-	for _, part := range b.parts {
-		if !slices.Contains(parts(), part) {
-			return fmt.Errorf("-only %q: want any of %s", part, strings.Join(parts(), ", "))
+	b.only = strings.Split(*only, ",")
+	for _, part := range b.only {
+		if !slices.Contains(partNames(), part) {
+			return fmt.Errorf("-only %q: want any of %s", part, strings.Join(partNames(), ", "))
 		}
 	}
 	if b.streams < 1000 || b.runs < 1 {
@@ -102,23 +134,20 @@ func (b *bench) session(ctx context.Context) error {
 	b.missing = missing
 	p := &page{}
 	p.machine(b.versions(ctx), missing, b.streams, b.runs)
-	measure := map[string]func(context.Context, *page) error{
-		"short": b.measureShort, "together": b.measureTogether, "memory": b.measureMemory, "most": b.measureMost, "even": b.measureEven, "pace": b.measurePace, "stop": b.measureStop, "ws": b.measureWS, "tls": b.measureTLS,
-	}
 	var failures []error
-	for _, part := range parts() {
-		if !slices.Contains(b.parts, part) {
+	for _, part := range b.parts() {
+		if !slices.Contains(b.only, part.name) {
 			continue
 		}
-		b.sayf("== %s (%s)", part, load())
-		err := b.noteStolen(p, func() error { return measure[part](ctx, p) })
+		b.sayf("== %s (%s)", part.name, load())
+		err := b.noteStolen(p, func() error { return b.measure(ctx, p, part) })
 		if err != nil {
 			if ctx.Err() != nil {
 				return errors.Join(err, ctx.Err())
 			}
-			b.sayf("FAILED %s: %v", part, err)
-			failures = append(failures, fmt.Errorf("%s: %w", part, err))
-			p.failed(part, err)
+			b.sayf("FAILED %s: %v", part.name, err)
+			failures = append(failures, fmt.Errorf("%s: %w", part.name, err))
+			p.failed(part.name, err)
 		}
 	}
 	p.targets()
@@ -126,6 +155,19 @@ func (b *bench) session(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(failures...)
+}
+
+// measure starts the gateway of a part, and measures.
+func (b *bench) measure(ctx context.Context, p *page, part part) error {
+	if part.file == "" {
+		return part.run(ctx, p, nil)
+	}
+	g, err := b.serve(ctx, part.file, part.tls)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	return part.run(ctx, p, g)
 }
 
 // noteStolen measures a part and reports the CPU time that the host took away

@@ -36,14 +36,9 @@ const (
 	paceFor  = 3 * time.Second
 )
 
-// measurePace compares how late starts are at 10,000 per second against a gateway
+// pace compares how late starts are at 10,000 per second against a gateway
 // that never responds.
-func (b *bench) measurePace(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, b.file("sink.yaml"))
-	if err != nil {
-		return err
-	}
-	defer g.close()
+func (b *bench) pace(ctx context.Context, p *page, g *gateway) error {
 	sink, err := discard()
 	if err != nil {
 		return err
@@ -119,9 +114,9 @@ const (
 	stopFor = 50 * time.Millisecond
 )
 
-// measureStop stops a driver that holds 2,000 streams six times for 50 ms, and
+// stop stops a driver that holds 2,000 streams six times for 50 ms, and
 // compares the reported gaps with the true second plus the gateway's own delay.
-func (b *bench) measureStop(ctx context.Context, p *page) error {
+func (b *bench) stop(ctx context.Context, p *page, _ *gateway) error {
 	const n = 2000
 	p.printf("\n### Driver stopped %d × %v: error of the reported gaps\n\n| driver | reported p99.9, ms over | gateway late p99.9, ms | error, ms | driver lag p99.9, ms |\n|---|---|---|---|---|\n", stops, stopFor)
 	var wrong [2]sample
@@ -148,7 +143,7 @@ func (b *bench) measureStop(ctx context.Context, p *page) error {
 // oneStop runs the stop test once, with Assay's driver or with one that uses time.Now. It
 // returns the error in milliseconds and the lag that the driver reports.
 func (b *bench) oneStop(ctx context.Context, p *page, own bool, n int) (off float64, lag string, err error) {
-	g, err := serve(ctx, b.assay, b.file("even.yaml"))
+	g, err := b.serve(ctx, b.file("even.yaml"), false)
 	if err != nil {
 		return 0, "", err
 	}

@@ -118,9 +118,11 @@ func TestTheTableNamesWhatIsMissing(t *testing.T) {
 		fast:  {cpu: sample{20, 22, 24}, server: sample{5}, rate: sample{1000}},
 		"wrk": {cpu: sample{10, 11, 12}, server: sample{5}, rate: sample{2000}},
 	}
-	all := b.short()[http1]
+	all := b.drivers(http1)
 	b.drawShort(p, http1, all, got, map[string]error{"fortio": io.ErrUnexpectedEOF})
-	aimShort(p, http1, "one write", got)
+	for _, a := range shortAims[http1] {
+		p.aim(against("one write: CPU per stream", a, got))
+	}
 	p.targets()
 	for _, want := range []string{
 		"| assay fast | 22.00 (20.00–24.00) | 2.00 | 5.00 | 1000 |\n", "| h2load | **missing** | | | |\n", "| fortio | failed: unexpected EOF | | | |\n",
@@ -179,10 +181,8 @@ func TestAProcessIsMeasured(t *testing.T) {
 func TestEveryDriverHasACommandLine(t *testing.T) {
 	b := &bench{assay: "assay", tools: "tools", dir: "dir", base: "older", log: io.Discard}
 	g := &gateway{url: "http://127.0.0.1:1", ca: "ca.pem"}
-	drivers := b.short()
-	drivers[ws] = b.attached()
-	for on, all := range drivers {
-		for _, d := range all {
+	for _, on := range []string{http1, h2c, https1, https2, ws} {
+		for _, d := range b.drivers(on) {
 			line := strings.Join(d.argv(b, g, 1000), " ")
 			if !strings.Contains(line, "127.0.0.1:1") {
 				t.Errorf("%s over %s does not know the gateway: %s", d.Name, on, line)

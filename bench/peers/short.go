@@ -15,42 +15,31 @@ type figures struct{ cpu, server, rate sample }
 // perRun bounds one run of any driver.
 const perRun = 5 * time.Minute
 
-// workload is a canned file that answers short streams.
-type workload struct{ file, title string }
-
-// measureShort runs W1 with one write per event, as in real gateways.
-func (b *bench) measureShort(ctx context.Context, p *page) error {
-	return b.measure(ctx, p, workload{"w1", "one write per event"})
-}
-
-// measureTogether runs W1 with one write per response.
-func (b *bench) measureTogether(ctx context.Context, p *page) error {
-	return b.measure(ctx, p, workload{b.file("together.yaml"), "one write per response"})
-}
-
-// measure runs every driver in turn, b.runs times.
-func (b *bench) measure(ctx context.Context, p *page, w workload) error {
-	g, err := serve(ctx, b.assay, w.file)
-	if err != nil {
-		return err
-	}
-	defer g.close()
-	return b.measureOver(ctx, p, g, w, []string{http1, h2c})
-}
-
-// measureOver runs every driver over some HTTP versions.
-func (b *bench) measureOver(ctx context.Context, p *page, g *gateway, w workload, versions []string) error {
-	all := b.short()
-	for _, on := range versions {
-		got, failures, err := b.rotate(ctx, g, all[on], on)
-		if err != nil {
-			return err
+// short runs every driver over some HTTP versions, in turn, b.runs times; how says how the gateway writes.
+func (b *bench) short(how string, versions ...string) func(context.Context, *page, *gateway) error {
+	return func(ctx context.Context, p *page, g *gateway) error {
+		for _, on := range versions {
+			all := b.drivers(on)
+			got, failures, err := b.rotate(ctx, g, all, on)
+			if err != nil {
+				return err
+			}
+			p.printf("\n### Short streams over %s, %s\n\n", title(on), how)
+			b.drawShort(p, on, all, got, failures)
+			for _, a := range shortAims[on] {
+				p.aim(against("short streams over "+on+", "+how+": CPU per stream", a, got))
+			}
 		}
-		p.printf("\n### Short streams over HTTP %s, %s\n\n", on, w.title)
-		b.drawShort(p, on, all[on], got, failures)
-		aimShort(p, on, w.title, got)
+		return nil
 	}
-	return nil
+}
+
+// title names a version in headings.
+func title(on string) string {
+	if on == ws {
+		return "WebSocket"
+	}
+	return "HTTP " + on
 }
 
 // oneShort runs one driver once.
@@ -117,16 +106,11 @@ type aim struct {
 	most float64
 }
 
-// aimShort adds the targets of W1.
-func aimShort(p *page, on, how string, got map[string]*figures) {
-	aims := map[string][]aim{
-		http1: {{"wrk", 1.10}, {"fortio", 0.75}, {"connect-go JSON", 0.22}, {"k6", 0.16}},
-		h2c:   {{"h2load", 0.90}, {"connect-go JSON", 0.25}, {"ghz", 0.08}},
-
-		https1: {{"wrk", 1.10}},
-		https2: {{"h2load", 0.90}},
-	}[on]
-	for _, a := range aims {
-		p.aim(against("short streams over "+on+", "+how+": CPU per stream", a, got))
-	}
+// shortAims are the targets of short streams.
+var shortAims = map[string][]aim{
+	http1:  {{"wrk", 1.10}, {"fortio", 0.75}, {"connect-go JSON", 0.22}, {"k6", 0.16}},
+	h2c:    {{"h2load", 0.90}, {"connect-go JSON", 0.25}, {"ghz", 0.08}},
+	https1: {{"wrk", 1.10}},
+	https2: {{"h2load", 0.90}},
+	ws:     {{coder, 0.60}, {"k6", 0.25}},
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,48 +26,6 @@ func k6ws(b *bench, g *gateway, n int) []string {
 		b.tool("k6"), "run", "-q", "--no-usage-report", "--vus", strconv.Itoa(concurrent), "--iterations", strconv.Itoa(n),
 		"-e", "URL=" + g.attach(), b.file("attach.js"),
 	}
-}
-
-// attached lists the drivers of stdio over WebSocket. Each stream has its own connection.
-func (b *bench) attached() []driver {
-	return append(b.withBase(ws),
-		driver{Name: coder, argv: client("websocket")},
-		driver{Name: "k6", argv: k6ws, Part: slowPart})
-}
-
-// measureWS runs W1 over WebSocket, and measures the memory of one more open socket.
-func (b *bench) measureWS(ctx context.Context, p *page) error {
-	return errors.Join(b.shortWS(ctx, p), b.heldWS(ctx, p))
-}
-
-func (b *bench) shortWS(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, "w1")
-	if err != nil {
-		return err
-	}
-	defer g.close()
-	all := b.attached()
-	got, failures, err := b.rotate(ctx, g, all, ws)
-	if err != nil {
-		return err
-	}
-	p.printf("\n### Short streams over WebSocket, one write per message\n\n")
-	b.drawShort(p, ws, all, got, failures)
-	for _, a := range []aim{{coder, 0.60}, {"k6", 0.25}} {
-		p.aim(against("short streams over WebSocket: CPU per stream", a, got))
-	}
-	return nil
-}
-
-func (b *bench) heldWS(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, b.file("held.yaml"))
-	if err != nil {
-		return err
-	}
-	defer g.close()
-	return b.slopes(ctx, p, g, []holder{b.holder(ws), {name: coder, on: ws, runs: 1, argv: func(g *gateway, n int) []string {
-		return []string{b.tool("websocket"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", ramp.String()}
-	}}})
 }
 
 // load returns the beginning of the command line of Assay's driver, over an HTTP version or
