@@ -3,6 +3,8 @@ package wire
 import (
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"assay/internal/strictjson"
 )
 
@@ -55,7 +57,7 @@ func (d *jsonDecoder) metadata(v strictjson.Value) map[string][]string {
 	out := map[string][]string{}
 	for m := range v.Members() {
 		name := string(m.Name)
-		if !isToken(name) {
+		if !httpguts.ValidHeaderFieldName(name) {
 			d.violate(EndStreamMetadata, m.Off, "%.64q is not a header name", name)
 		}
 		if m.Value.Kind() != strictjson.Array {

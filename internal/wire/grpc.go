@@ -3,10 +3,11 @@ package wire
 import (
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"assay/internal/strictjson"
 )
@@ -93,12 +94,12 @@ func (d *statusDecoder) repeated(at int, name string) {
 // code reads a status: 1*DIGIT, from 0 to 16, without leading zeros. A valid number in
 // an invalid form is returned anyway.
 func (d *statusDecoder) code(at int, text string) int {
-	n, ok := parseLength(text)
+	n, err := strconv.ParseUint(text, 10, 31)
 	switch {
-	case !ok || n > 1<<31-1:
+	case err != nil:
 		d.violate(GRPCStatusValue, at, "grpc-status %.32q is not a decimal number", text)
 		return -1
-	case n > int64(len(codes)):
+	case n > uint64(len(codes)):
 		d.violate(GRPCStatusValue, at, "grpc-status %d is not one of 0 to %d", n, len(codes))
 	case len(text) > 1 && text[0] == '0':
 		d.violate(GRPCStatusValue, at, "grpc-status %.32q has leading zeros", text)
@@ -164,93 +165,24 @@ func (d *statusDecoder) agree(s *GRPCStatus) {
 	if s.Details == nil {
 		return
 	}
-	inner, ok := decodeStatusProto(s.Details)
-	if !ok {
+	var inner status.Status
+	if proto.Unmarshal(s.Details, &inner) != nil {
 		d.violate(GRPCDetailsProto, at, "grpc-status-details-bin holds no google.rpc.Status")
 		return
 	}
-	s.Entries = inner.entries
-	if inner.code != int64(s.Code) {
-		d.violate(GRPCDetailsDisagree, at, "the details say code %d, grpc-status says %d", inner.code, s.Code)
+	for _, entry := range inner.GetDetails() {
+		kind := entry.GetTypeUrl()
+		s.Entries = append(s.Entries, ErrorDetail{
+			Type:  kind[strings.LastIndexByte(kind, '/')+1:], // without the prefix of the URL
+			Value: base64.RawStdEncoding.EncodeToString(entry.GetValue()),
+		})
 	}
-	if inner.message != s.Message {
-		d.violate(GRPCDetailsDisagree, at, "the details say %.64q, grpc-message says %.64q", inner.message, s.Message)
+	if int(inner.GetCode()) != s.Code {
+		d.violate(GRPCDetailsDisagree, at, "the details say code %d, grpc-status says %d", inner.GetCode(), s.Code)
 	}
-}
-
-// statusProto is a decoded google.rpc.Status.
-type statusProto struct {
-	code    int64
-	message string
-	entries []ErrorDetail
-}
-
-// decodeStatusProto reads code (1), message (2) and details (3) of a
-// google.rpc.Status; unknown fields are skipped.
-func decodeStatusProto(p []byte) (s statusProto, ok bool) {
-	for len(p) > 0 {
-		num, kind, n := protowire.ConsumeTag(p)
-		if n < 0 {
-			return s, false
-		}
-		p = p[n:]
-		switch {
-		case num == 1 && kind == protowire.VarintType:
-			var v uint64
-			v, n = protowire.ConsumeVarint(p)
-			s.code = int64(int32(v))
-		case num == 2 && kind == protowire.BytesType:
-			var v []byte
-			v, n = protowire.ConsumeBytes(p)
-			s.message = string(v)
-		case num == 3 && kind == protowire.BytesType:
-			var v []byte
-			if v, n = protowire.ConsumeBytes(p); n >= 0 {
-				var entry ErrorDetail
-				if entry, ok = decodeAnyProto(v); !ok {
-					return s, false
-				}
-				s.entries = append(s.entries, entry)
-			}
-		default:
-			n = protowire.ConsumeFieldValue(num, kind, p)
-		}
-		if n < 0 {
-			return s, false
-		}
-		p = p[n:]
+	if inner.GetMessage() != s.Message {
+		d.violate(GRPCDetailsDisagree, at, "the details say %.64q, grpc-message says %.64q", inner.GetMessage(), s.Message)
 	}
-	return s, utf8.ValidString(s.message)
-}
-
-// decodeAnyProto reads type_url (1) and value (2) of a google.protobuf.Any, and
-// returns them in the form of Connect: without the URL's prefix, in unpadded base64.
-func decodeAnyProto(p []byte) (d ErrorDetail, ok bool) {
-	for len(p) > 0 {
-		num, kind, n := protowire.ConsumeTag(p)
-		if n < 0 {
-			return d, false
-		}
-		p = p[n:]
-		var v []byte
-		if kind == protowire.BytesType && (num == 1 || num == 2) {
-			v, n = protowire.ConsumeBytes(p)
-		} else {
-			n = protowire.ConsumeFieldValue(num, kind, p)
-		}
-		if n < 0 {
-			return d, false
-		}
-		switch {
-		case num == 1 && kind == protowire.BytesType:
-			url := string(v)
-			d.Type = url[strings.LastIndexByte(url, '/')+1:]
-		case num == 2 && kind == protowire.BytesType:
-			d.Value = base64.RawStdEncoding.EncodeToString(v)
-		}
-		p = p[n:]
-	}
-	return d, true
 }
 
 // CodeByNumber finds a code by its gRPC number; 0 (OK) is not a code.

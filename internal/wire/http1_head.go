@@ -2,7 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 const protoPrefix = "HTTP/1."
@@ -38,7 +41,7 @@ func (d *ResponseDecoder) statusLine(line []byte) {
 	} else {
 		rest = rest[1:]
 	}
-	if !isFieldValue(rest) {
+	if !httpguts.ValidHeaderFieldValue(string(rest)) {
 		d.violate(HTTPStatusLine, d.lineOff, "the reason phrase has control characters")
 	}
 	d.head.Proto, d.head.Status, d.head.Reason = string(line[:proto]), code, string(rest)
@@ -65,10 +68,10 @@ func (d *ResponseDecoder) fieldLine(line []byte, fields *[]Field, done func()) {
 		return
 	}
 	value = trimOWS(value)
-	if !isToken(string(name)) {
+	if !httpguts.ValidHeaderFieldName(string(name)) {
 		d.violatef(HTTPHeader, d.lineOff, "%.64q is not a field name", name)
 	}
-	if !isFieldValue(value) {
+	if !httpguts.ValidHeaderFieldValue(string(value)) {
 		d.violatef(HTTPHeader, d.lineOff, "the value of %.64q has control characters", name)
 	}
 	*fields = append(*fields, Field{Name: string(trimOWS(name)), Value: string(value)})
@@ -150,35 +153,22 @@ func (d *ResponseDecoder) codingFraming(coding string, hasLength bool) string {
 func (d *ResponseDecoder) lengthFraming(value string) string {
 	h := &d.head
 	first, rest, repeated := strings.Cut(value, ",")
-	length, ok := parseLength(strings.Trim(first, " \t"))
-	for more := repeated; ok && more; {
+	length, err := strconv.ParseUint(strings.Trim(first, " \t"), 10, 63)
+	agrees := err == nil
+	for more := repeated; agrees && more; {
 		first, rest, more = strings.Cut(rest, ",")
-		n, valid := parseLength(strings.Trim(first, " \t"))
-		ok = valid && n == length
+		n, err := strconv.ParseUint(strings.Trim(first, " \t"), 10, 63)
+		agrees = err == nil && n == length
 	}
-	if !ok {
+	if !agrees {
 		d.violatef(HTTPFraming, d.lineOff, "Content-Length %.64q is not one number", value)
 		return FramingClose
 	}
 	if repeated {
 		d.violatef(HTTPFraming, d.lineOff, "Content-Length %.64q is given more than once", value)
 	}
-	h.Length = length
+	h.Length = int64(length)
 	return FramingLength
-}
-
-// parseLength reads 1*DIGIT that fits into 63 bits.
-func parseLength(s string) (int64, bool) {
-	const maxInt64 = 1<<63 - 1
-	var n int64
-	for i := range len(s) {
-		c := s[i]
-		if c < '0' || c > '9' || n > (maxInt64-int64(c-'0'))/10 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n, s != ""
 }
 
 // combined joins the values of all fields of that name with commas (RFC 9110, section 5.3).

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // DecodeWebTrailers reads the payload of a gRPC-Web trailer frame, after
@@ -61,13 +63,16 @@ func (d *webTrailers) line(text []byte) {
 	}
 	value = trimOWS(value)
 	switch {
-	case !isToken(string(name)):
+	case !httpguts.ValidHeaderFieldName(string(name)):
 		d.violate(WebTrailerLine, "%.64q is not a field name", name)
 	case strings.ToLower(string(name)) != string(name):
 		d.violate(WebTrailerCase, "the name %.64q is not in lower case", name)
 	}
-	if !isFieldValue(value) {
+	if !httpguts.ValidHeaderFieldValue(string(value)) {
 		d.violate(WebTrailerLine, "the value of %.64q has control characters", name)
 	}
 	d.fields = append(d.fields, Field{Name: string(trimOWS(name)), Value: string(value)})
 }
+
+// trimOWS removes optional white space at both ends.
+func trimOWS(p []byte) []byte { return bytes.Trim(p, " \t") }
