@@ -98,10 +98,8 @@ func (c *checker) checkMatch(at string, m *Match) {
 	for name, o := range map[string]*OutputMatch{"stdout": m.Stdout, "stderr": m.Stderr, "pty": m.PTY} {
 		c.checkOutput(at+"/"+name, o)
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.HeaderMatches)) {
-		if _, err := regexp.Compile(m.HeaderMatches[name]); err != nil {
-			c.errorf(c.at(at+"/header-matches/"+name), "", "%q is not a regular expression: %v", m.HeaderMatches[name], err)
-		}
+	for name, pattern := range m.HeaderMatches {
+		c.checkRegexp(at+"/header-matches/"+name, pattern)
 	}
 	c.checkBody(at+"/body", m.Body)
 	if m.Messages != nil {
@@ -138,19 +136,15 @@ func (c *checker) checkBody(at string, m *BodyMatch) {
 	if m == nil {
 		return
 	}
-	if _, err := regexp.Compile(m.Matches); err != nil {
-		c.errorf(c.at(at+"/matches"), "", "%q is not a regular expression: %v", m.Matches, err)
-	}
+	c.checkRegexp(at+"/matches", m.Matches)
 	if m.Hex != nil {
 		if _, err := hexBytes(*m.Hex); err != nil {
 			c.errorf(c.at(at+"/hex"), "", "%v", err)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
-		if pattern := m.Fields[name]; pattern != nil {
-			if _, err := regexp.Compile(*pattern); err != nil {
-				c.errorf(c.at(at+"/fields/"+name), "", "%q is not a regular expression: %v", *pattern, err)
-			}
+	for name, pattern := range m.Fields {
+		if pattern != nil {
+			c.checkRegexp(at+"/fields/"+name, *pattern)
 		}
 	}
 	if m.Of != nil {
@@ -161,13 +155,17 @@ func (c *checker) checkBody(at string, m *BodyMatch) {
 	c.checkVars(at+"/json-list", m.JSONList)
 }
 
+func (c *checker) checkRegexp(at, pattern string) {
+	if _, err := regexp.Compile(pattern); err != nil {
+		c.errorf(c.at(at), "", "%q is not a regular expression: %v", pattern, err)
+	}
+}
+
 func (c *checker) checkOutput(at string, o *OutputMatch) {
 	if o == nil {
 		return
 	}
-	if _, err := regexp.Compile(o.Matches); err != nil {
-		c.errorf(c.at(at+"/matches"), "", "%q is not a regular expression: %v", o.Matches, err)
-	}
+	c.checkRegexp(at+"/matches", o.Matches)
 	for _, b := range []*Bytes{&o.Bytes, o.PrefixOf, o.SuffixOf} {
 		if b == nil {
 			continue

@@ -1,25 +1,22 @@
 package scenarios
 
+import "slices"
+
 // checkFrame checks that an HTTP/2 frame has only the fields of its type.
 func (c *checker) checkFrame(at string, f *Frame) {
-	fields := map[string]struct {
+	for _, field := range []struct {
+		name  string
 		set   bool
 		types []string
 	}{
-		"fields":    {f.Fields != nil, []string{"HEADERS", "CONTINUATION"}},
-		"settings":  {f.Settings != nil, []string{"SETTINGS"}},
-		"code":      {f.Code != 0, []string{"RST_STREAM", "GOAWAY"}},
-		"last":      {f.Last != 0, []string{"GOAWAY"}},
-		"increment": {f.Add != 0, []string{"WINDOW_UPDATE"}},
-	}
-	for _, name := range []string{"fields", "settings", "code", "last", "increment"} {
-		field := fields[name]
-		fits := false
-		for _, t := range field.types {
-			fits = fits || t == f.Type
-		}
-		if field.set && !fits {
-			c.errorf(c.key(at+"/"+name), "", "a %s frame has no %s", f.Type, name)
+		{"fields", f.Fields != nil, []string{"HEADERS", "CONTINUATION"}},
+		{"settings", f.Settings != nil, []string{"SETTINGS"}},
+		{"code", f.Code != 0, []string{"RST_STREAM", "GOAWAY"}},
+		{"last", f.Last != 0, []string{"GOAWAY"}},
+		{"increment", f.Add != 0, []string{"WINDOW_UPDATE"}},
+	} {
+		if field.set && !slices.Contains(field.types, f.Type) {
+			c.errorf(c.key(at+"/"+field.name), "", "a %s frame has no %s", f.Type, field.name)
 		}
 	}
 	c.checkSegments(at+"/of", f.Of)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -144,7 +145,7 @@ func (s *Scenario) Smaller(seen map[string]Span) [][]Override {
 	if most > 1 {
 		out = append(out, smaller(OverrideGen, 64, most))
 	}
-	for _, variable := range sortedNames(s.Sweep) {
+	for _, variable := range slices.Sorted(maps.Keys(s.Sweep)) {
 		if at, ok := seen[variable]; ok {
 			out = append(out, []Override{{SweepOverride(variable), at.String()}})
 		}
@@ -159,15 +160,6 @@ func smaller(name string, least, most int) []Override {
 		out = append(out, Override{name, strconv.Itoa(n)})
 	}
 	return out
-}
-
-func sortedNames(m map[string]Range) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // each calls f for every *T in a script.

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -152,7 +153,7 @@ func parseTerms(terms string) ([]term, error) {
 
 // chosen reports whether the terms select i, and marks the terms that match it in used.
 func (c *Catalogue) chosen(i Instance, terms []term, used []bool) bool {
-	asked, met := map[string]bool{}, map[string]bool{}
+	met := map[string]bool{} // by kind
 	out := false
 	for n, t := range terms {
 		hit := c.matches(i, t)
@@ -161,19 +162,9 @@ func (c *Catalogue) chosen(i Instance, terms []term, used []bool) bool {
 			out = out || hit
 			continue
 		}
-		asked[t.kind] = true
 		met[t.kind] = met[t.kind] || hit
 	}
-	return !out && len(met) == len(asked) && allTrue(met)
-}
-
-func allTrue(m map[string]bool) bool {
-	for _, v := range m {
-		if !v {
-			return false
-		}
-	}
-	return true
+	return !out && !slices.Contains(slices.Collect(maps.Values(met)), false)
 }
 
 func (c *Catalogue) matches(i Instance, t term) bool {

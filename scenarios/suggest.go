@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -29,39 +31,27 @@ func asSentence(hint string) string {
 // nearest returns up to n candidates within an edit distance of a third of the length of
 // word (at least 2, and less than the length), the closest first, then in alphabetical order.
 func nearest(word string, candidates []string, n int) []string {
-	type scored struct {
-		text string
-		dist int
-	}
 	limit := min(max(2, len(word)/3), len(word)-1)
-	var found []scored
+	found := map[string]int{} // their distances
 	for _, c := range candidates {
 		d := editDistance(strings.ToLower(word), strings.ToLower(c), limit)
 		if strings.HasPrefix(c, word) && len(word) >= 3 {
 			d = min(d, limit)
 		}
 		if d <= limit {
-			found = append(found, scored{c, d})
+			found[c] = d
 		}
 	}
-	slices.SortFunc(found, func(a, b scored) int {
-		if a.dist != b.dist {
-			return a.dist - b.dist
-		}
-		return strings.Compare(a.text, b.text)
+	out := slices.SortedFunc(maps.Keys(found), func(a, b string) int {
+		return cmp.Or(cmp.Compare(found[a], found[b]), cmp.Compare(a, b))
 	})
-	found = slices.CompactFunc(found, func(a, b scored) bool { return a.text == b.text })
-	var out []string
-	for _, f := range found[:min(n, len(found))] {
-		out = append(out, f.text)
-	}
-	return out
+	return out[:min(n, len(out))]
 }
 
 // editDistance returns the Levenshtein distance over bytes, with a swap of neighbours
 // counted once. It does not compare words whose lengths differ by more than limit.
 func editDistance(a, b string, limit int) int {
-	if abs(len(a)-len(b)) > limit {
+	if max(len(a)-len(b), len(b)-len(a)) > limit {
 		return limit + 1
 	}
 	var before []int
@@ -85,11 +75,4 @@ func editDistance(a, b string, limit int) int {
 		before, row = row, next
 	}
 	return row[len(b)]
-}
-
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
