@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -18,60 +20,46 @@ func clearOlder(root *os.Root, dir string) error {
 	if err != nil {
 		return fmt.Errorf("bundle directory %s: %w", dir, err)
 	}
-	foreign := ""
-	for _, e := range entries {
-		if !IsTemporary(e.Name()) {
-			foreign = e.Name()
-			break
-		}
-	}
-	if foreign == "" {
-		return clearTemporary(root, dir, entries)
+	foreign := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !isTemporary(e) })
+	if foreign < 0 {
+		return remove(root, dir, ".", entries, isTemporary)
 	}
 	if why := notABundle(root); why != "" {
-		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it contains %q; %s): name another directory, or empty it; nothing was changed", dir, foreign, why)
+		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it contains %q; %s): name another directory, or empty it; nothing was changed", dir, entries[foreign].Name(), why)
 	}
 	for _, name := range []string{ManifestFile, resultFile, verdictsFile, observationsFile, reproducersFile, eventsFile} {
 		if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("older bundle in %s: %w", dir, err)
 		}
 	}
-	if err := clearTemporary(root, dir, entries); err != nil {
+	if err := remove(root, dir, ".", entries, isTemporary); err != nil {
 		return err
 	}
 	return clearScripts(root, dir)
 }
 
-// clearTemporary removes the temporary files of a killed run.
-func clearTemporary(root *os.Root, dir string, entries []fs.DirEntry) error {
+// remove removes the files of a folder whose name is that of an older bundle.
+func remove(root *os.Root, dir, folder string, entries []fs.DirEntry, ours func(fs.DirEntry) bool) error {
 	for _, e := range entries {
-		if !IsTemporary(e.Name()) {
+		if !ours(e) {
 			continue
 		}
-		if err := root.Remove(e.Name()); err != nil {
+		if err := root.Remove(path.Join(folder, e.Name())); err != nil {
 			return fmt.Errorf("older bundle in %s: %w", dir, err)
 		}
 	}
 	return nil
 }
 
+// isTemporary reports whether a file is one that a killed run left.
+func isTemporary(e fs.DirEntry) bool { return IsTemporary(e.Name()) }
+
 func clearScripts(root *os.Root, dir string) error {
 	entries, err := entriesOf(root, scriptsDir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("older bundle in %s: %w", dir, err)
 	}
-	for _, e := range entries {
-		if e.IsDir() || !strings.HasSuffix(e.Name(), scriptExt) {
-			continue
-		}
-		if err := root.Remove(scriptsDir + "/" + e.Name()); err != nil {
-			return fmt.Errorf("older bundle in %s: %w", dir, err)
-		}
-	}
-	return nil
+	return remove(root, dir, scriptsDir, entries, func(e fs.DirEntry) bool { return !e.IsDir() && strings.HasSuffix(e.Name(), scriptExt) })
 }
 
 // notABundle says why the directory is not a bundle; "" if it is one.

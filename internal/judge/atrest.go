@@ -72,9 +72,6 @@ func (s *scene) active(scrape *bundle.Scrape, got float64, listed []uint32) find
 	if got == float64(len(listed)) {
 		return finding{}
 	}
-	return finding{
-		grade: violated, symptom: bundle.SymptomCounters, at: s.at(nil, -1),
-		message: s.says("", fmt.Sprintf("scrape %s: active is %s, and List shows %s before and after it (%s)",
-			scrape.Name, ledger.Number(got), phrase.Plural(len(listed), "command"), pidsText(listed))),
-	}
+	return s.found(violated, nil, "%s", s.says("", fmt.Sprintf("scrape %s: active is %s, and List shows %s before and after it (%s)",
+		scrape.Name, ledger.Number(got), phrase.Plural(len(listed), "command"), pidsText(listed)))).as(bundle.SymptomCounters)
 }

@@ -10,7 +10,7 @@ import (
 // earlier response was incomplete, or the run was interrupted; otherwise it is a defect of Assay.
 func (s *scene) neverBegan() finding {
 	if s.cut {
-		return finding{grade: inconclusive, message: "interrupted", at: s.at(nil, -1)}
+		return s.interrupted(nil)
 	}
 	if o := s.behind("", nil); o != nil {
 		return o.finding(s)

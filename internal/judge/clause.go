@@ -207,7 +207,7 @@ func (s *scene) look(name string, m *scenarios.Match) finding {
 		return s.neverBegan()
 	}
 	if s.cut && x.Outcome != bundle.OutcomeComplete {
-		return finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
+		return s.interrupted(x)
 	}
 	s.unknown = ""
 	f := match(&look{scene: s, m: m, x: x})

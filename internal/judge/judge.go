@@ -78,28 +78,31 @@ func rulesOf(s *scenarios.Scenario) []string {
 	return slices.Compact(ids)
 }
 
+// skips say why a scenario did not run.
+var skips = map[bundle.SkipReason]string{
+	bundle.SkipFeature:     "the target lacks a feature that the scenario needs",
+	bundle.SkipDestructive: "not requested",
+	bundle.SkipSlow:        "not requested",
+	bundle.SkipInterrupted: "the run was interrupted before this scenario",
+	bundle.SkipTargetGone:  "the target was gone",
+	bundle.SkipKiller:      "the target dies of it",
+	bundle.SkipStalled:     "the target does not answer in this way",
+	bundle.SkipBudget:      "the time budget of the run was spent before this scenario",
+	bundle.SkipUnanswered:  "not tried",
+}
+
 // skipped returns the verdicts of a scenario that did not run.
 func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict {
 	conclusion := bundle.NotRun
-	var message string
 	switch o.Skip.Reason {
 	case bundle.SkipFeature:
-		conclusion, message = bundle.Unsupported, "the target lacks a feature that the scenario needs"
-	case bundle.SkipDestructive, bundle.SkipSlow:
-		message = "not requested"
-	case bundle.SkipInterrupted:
-		message = "the run was interrupted before this scenario"
-	case bundle.SkipTargetGone:
-		message = "the target was gone"
-	case bundle.SkipKiller:
-		message = "the target dies of it"
-	case bundle.SkipStalled:
-		message = "the target does not answer in this way"
-	case bundle.SkipBudget:
-		message = "the time budget of the run was spent before this scenario"
+		conclusion = bundle.Unsupported
 	case bundle.SkipUnanswered:
-		conclusion, message = bundle.Inconclusive, "not tried"
+		conclusion = bundle.Inconclusive
 	default:
+	}
+	message, known := skips[o.Skip.Reason]
+	if !known {
 		message = "not run: " + phrase.Clip(string(o.Skip.Reason))
 	}
 	if o.Skip.Detail != "" {

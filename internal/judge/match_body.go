@@ -61,10 +61,8 @@ func (l *look) payload(what string, m *scenarios.BodyMatch, got *bundle.Blob) fi
 			return f
 		}
 	}
-	if m.Matches != "" {
-		if f := l.payloadMatches(what, m, got); !f.ok() {
-			return f
-		}
+	if f := l.matches(what, m.Matches, got); !f.ok() {
+		return f
 	}
 	if m.JSON == nil && m.JSONHas == nil && m.JSONList == nil && len(m.Fields) == 0 {
 		return finding{}
@@ -72,9 +70,12 @@ func (l *look) payload(what string, m *scenarios.BodyMatch, got *bundle.Blob) fi
 	return l.payloadJSON(what, m, got)
 }
 
-func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.Blob) finding {
-	re, err := regexp.Compile(l.expand(m.Matches))
+// matches compares bytes with an expression, "" for none.
+func (l *look) matches(what, expression string, got *bundle.Blob) finding {
+	re, err := regexp.Compile(l.expand(expression))
 	switch {
+	case expression == "":
+		return finding{}
 	case err != nil:
 		return l.toolError("%s: the script's expression does not compile: %v", what, err)
 	case !got.Whole():

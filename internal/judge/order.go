@@ -79,7 +79,7 @@ func (s *scene) blockedOrder(orders []scenarios.Order) *unmet {
 // noOrder returns the finding for an iteration that fits none of the orders.
 func (s *scene) noOrder(orders []scenarios.Order) finding {
 	if s.cut {
-		return finding{grade: inconclusive, message: "interrupted", at: s.at(nil, -1)}
+		return s.interrupted(nil)
 	}
 	var names, seen []string
 	told := map[string]bool{}
@@ -105,14 +105,11 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 			seen = append(seen, name+": "+answer(x))
 		}
 	}
-	f := finding{
-		grade: violated, symptom: symptom,
-		message: fmt.Sprintf("want one of the orders %s, saw %s", phrase.Legal(names, phrase.AsIs), strings.Join(seen, "; ")),
-		at:      s.at(nil, -1),
-	}
+	var first *bundle.Exchange
 	if len(all) > 0 {
-		f.at = s.at(all[0], -1)
+		first = all[0]
 	}
+	f := s.found(violated, first, "want one of the orders %s, saw %s", phrase.Legal(names, phrase.AsIs), strings.Join(seen, "; ")).as(symptom)
 	for _, x := range all {
 		f = s.givenUp(x, f)
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"assay/internal/bundle"
@@ -186,19 +185,11 @@ func (l *look) contains(what, text string, got *bundle.Blob) finding {
 }
 
 func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
-	if m.Matches == "" {
-		return finding{}
+	f := l.matches(stream, m.Matches, got)
+	if f.grade == violated {
+		f.symptom = partSymptom(stream, got)
 	}
-	re, err := regexp.Compile(l.expand(m.Matches))
-	switch {
-	case err != nil:
-		return l.toolError("%s: the script's expression does not compile: %v", stream, err)
-	case !got.Whole():
-		return l.inconclusive("%s: only a part of the %d bytes was kept", stream, got.Len)
-	case !re.Match(got.Data):
-		return l.fails(-1, "%s: want it to match %s, saw %s", stream, phrase.QuoteString(re.String()), phrase.Quote(got.Data)).as(partSymptom(stream, got))
-	}
-	return finding{}
+	return f
 }
 
 // firstDifference returns the first index at which a and b differ; the end of the shorter one

@@ -32,7 +32,7 @@ func (s *scene) parity(names []string) finding {
 			return f
 		}
 		if s.cut && x.Outcome != bundle.OutcomeComplete {
-			return finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
+			return s.interrupted(x)
 		}
 		if first == nil {
 			first = x
@@ -49,11 +49,7 @@ func (s *scene) parity(names []string) finding {
 
 func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.Exchange) finding {
 	breach := func(symptom bundle.Symptom, what, inA, inB string) finding {
-		return finding{
-			grade: violated, symptom: symptom,
-			message: fmt.Sprintf("parity: %s differs: %s has %s, %s has %s", what, nameA, inA, nameB, inB),
-			at:      s.at(b, -1),
-		}
+		return s.found(violated, b, "parity: %s differs: %s has %s, %s has %s", what, nameA, inA, nameB, inB).as(symptom)
 	}
 	if ka, kb := sharedKinds(a, b); ka != kb {
 		return breach(kindsSymptom(a, b), "the order of events", phrase.QuoteString(ka), phrase.QuoteString(kb))
@@ -90,12 +86,8 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 		if !differ {
 			return finding{}
 		}
-		return finding{
-			grade: violated, symptom: parityOutput(ba, bb, i),
-			message: fmt.Sprintf("parity: %s differs at byte %d: %s has %s, %s has %s",
-				stream, i, nameA, rest(ba.Data[i:]), nameB, rest(bb.Data[i:])),
-			at: s.at(b, -1),
-		}
+		return s.found(violated, b, "parity: %s differs at byte %d: %s has %s, %s has %s",
+			stream, i, nameA, rest(ba.Data[i:]), nameB, rest(bb.Data[i:])).as(parityOutput(ba, bb, i))
 	}
 	da, okA := blobDigest(ba)
 	db, okB := blobDigest(bb)
@@ -103,13 +95,9 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 	case okA && okB && da == db && ba.Len == bb.Len:
 		return finding{}
 	case !okA || !okB || text:
-		return finding{grade: inconclusive, message: "parity: only a part of " + stream + " was kept, so it cannot be compared", at: s.at(b, -1)}
+		return s.found(inconclusive, b, "parity: only a part of %s was kept, so it cannot be compared", stream)
 	}
-	return finding{
-		grade: violated, symptom: parityOutput(ba, bb, -1),
-		message: fmt.Sprintf("parity: %s differs: %s has %d bytes, %s has %d", stream, nameA, ba.Len, nameB, bb.Len),
-		at:      s.at(b, -1),
-	}
+	return s.found(violated, b, "parity: %s differs: %s has %d bytes, %s has %d", stream, nameA, ba.Len, nameB, bb.Len).as(parityOutput(ba, bb, -1))
 }
 
 func blobOf(x *bundle.Exchange, stream string) *bundle.Blob {

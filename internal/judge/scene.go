@@ -163,6 +163,16 @@ func (s *scene) says(subject, message string) string {
 	return message
 }
 
+// found returns a finding about an exchange; x may be nil.
+func (s *scene) found(g grade, x *bundle.Exchange, format string, args ...any) finding {
+	return finding{grade: g, message: fmt.Sprintf(format, args...), at: s.at(x, -1)}
+}
+
+// interrupted is the finding for an exchange that the end of the run cut; x may be nil.
+func (s *scene) interrupted(x *bundle.Exchange) finding {
+	return s.found(inconclusive, x, "interrupted")
+}
+
 // look is one exchange with the match that judges it.
 type look struct {
 	*scene
@@ -177,12 +187,12 @@ func (l *look) fails(off int64, format string, args ...any) finding {
 
 // inconclusive returns a finding for missing evidence.
 func (l *look) inconclusive(format string, args ...any) finding {
-	return finding{grade: inconclusive, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
+	return l.found(inconclusive, l.x, format, args...)
 }
 
 // toolError returns a finding for a defect of the script or of Assay.
 func (l *look) toolError(format string, args ...any) finding {
-	return finding{grade: toolError, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
+	return l.found(toolError, l.x, format, args...)
 }
 
 // saw returns a finding that holds, with the observed legal response.

@@ -32,11 +32,8 @@ func (s *scene) sequence(names []string) finding {
 func (s *scene) outOfOrder(first, second string, by int64) finding {
 	one, _, _ := strings.Cut(first, ".")
 	two, _, _ := strings.Cut(second, ".")
-	f := finding{
-		grade: violated, symptom: bundle.SymptomOrder,
-		message: s.says("", fmt.Sprintf("want %s after %s, saw it %s earlier", second, first, phrase.Span(by))),
-		at:      s.at(s.subject(two), -1),
-	}
+	f := s.found(violated, s.subject(two), "want %s after %s, saw it %s earlier", second, first, phrase.Span(by)).as(bundle.SymptomOrder)
+	f.message = s.says("", f.message)
 	if one != two && s.lag > 0 && s.lag >= by {
 		f.grade = inconclusive
 		f.message += fmt.Sprintf("; this driver itself ran late by up to %s", phrase.Span(s.lag))
@@ -66,7 +63,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	case at != nil:
 		return *at, finding{}
 	case s.cut:
-		return bundle.Stamp{}, finding{grade: inconclusive, message: "interrupted", at: s.at(x, -1)}
+		return bundle.Stamp{}, s.interrupted(x)
 	}
 	f := finding{grade: violated, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
 	return bundle.Stamp{}, s.givenUp(x, f.as(instantSymptom(x, what)))

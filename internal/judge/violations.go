@@ -183,13 +183,9 @@ func (e *exam) unaryError() bool {
 
 // processMethod reports whether an RPC is a method of a known service.
 func processMethod(rpc string) bool {
-	switch service, method, _ := strings.Cut(rpc, "/"); service {
-	case "process.Process":
-		return slices.Contains([]string{"Start", "Connect", "List", "Update", "StreamInput", "SendInput", "SendSignal", "CloseStdin"}, method)
-	case "assay.v1.Probe":
-		return slices.Contains([]string{"Unary", "Safe", "ServerStream", "ClientStream", "BidiStream", "Unimplemented"}, method)
-	}
-	return false
+	service, _, _ := strings.Cut(rpc, "/")
+	_, err := call.Method(rpc)
+	return err == nil && (service == "process.Process" || service == "assay.v1.Probe")
 }
 
 // wholeRequest reports whether a request has the length that it declares.

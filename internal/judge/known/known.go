@@ -135,28 +135,23 @@ func describe(entry *scenarios.KnownFailure) string {
 // matchesAny reports whether an entry matches anything in the run. For scenarios that did not
 // run, the judged rules are unknown, so the rule of the entry is ignored.
 func matchesAny(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) bool {
-	seen := map[bundle.Planned]bool{}
-	for _, o := range obs {
-		if o == nil {
-			continue
-		}
-		seen[bundle.Planned{Scenario: o.Scenario, Axes: o.Axes}] = true
-		unjudged := o.Skip != nil || o.Interrupted
-		if (entry.Rule == "" || unjudged) && entry.Matches(o.Scenario, o.Axes) {
-			return true
-		}
+	unjudged := func(o *bundle.Observation) bool {
+		return o != nil && (entry.Rule == "" || o.Skip != nil || o.Interrupted) && entry.Matches(o.Scenario, o.Axes)
 	}
-	for _, p := range run.LeftOut {
-		if entry.Matches(p.Scenario, p.Axes) {
-			return true
-		}
-	}
-	for _, p := range run.Planned {
-		if !seen[p] && entry.Matches(p.Scenario, p.Axes) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool {
+	return slices.ContainsFunc(obs, unjudged) || matchesUnseen(entry, run, obs) || slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool {
 		return v.Scenario != "" && entry.Rule == v.Rule && entry.Matches(v.Scenario, v.Axes)
 	})
+}
+
+// matchesUnseen reports whether an entry matches something that the run left out, or planned and did not observe.
+func matchesUnseen(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observation) bool {
+	seen := map[bundle.Planned]bool{}
+	for _, o := range obs {
+		if o != nil {
+			seen[bundle.Planned{Scenario: o.Scenario, Axes: o.Axes}] = true
+		}
+	}
+	matches := func(p bundle.Planned) bool { return entry.Matches(p.Scenario, p.Axes) }
+	return slices.ContainsFunc(run.LeftOut, matches) ||
+		slices.ContainsFunc(run.Planned, func(p bundle.Planned) bool { return !seen[p] && matches(p) })
 }

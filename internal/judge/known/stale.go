@@ -30,18 +30,9 @@ func stale(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observa
 // judgedAll reports whether everything that an entry matches ran to its end, or cannot run on the
 // target.
 func judgedAll(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observation) bool {
-	seen := map[bundle.Planned]bool{}
-	for _, o := range obs {
-		if o == nil {
-			continue
-		}
-		seen[bundle.Planned{Scenario: o.Scenario, Axes: o.Axes}] = true
-		open := o.Interrupted || o.Omitted != nil || o.Skip != nil && o.Skip.Reason != bundle.SkipFeature
-		if open && entry.Matches(o.Scenario, o.Axes) {
-			return false
-		}
+	open := func(o *bundle.Observation) bool {
+		return o != nil && (o.Interrupted || o.Omitted != nil || o.Skip != nil && o.Skip.Reason != bundle.SkipFeature) &&
+			entry.Matches(o.Scenario, o.Axes)
 	}
-	left := func(p bundle.Planned) bool { return entry.Matches(p.Scenario, p.Axes) }
-	return !slices.ContainsFunc(run.LeftOut, left) &&
-		!slices.ContainsFunc(run.Planned, func(p bundle.Planned) bool { return !seen[p] && left(p) })
+	return !slices.ContainsFunc(obs, open) && !matchesUnseen(entry, run, obs)
 }
