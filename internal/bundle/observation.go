@@ -528,13 +528,14 @@ type Violation struct {
 
 // Await is one await step, its deadline, and whether it was met.
 type Await struct {
-	Step     string `json:"step"`
-	On       string `json:"on"`
-	What     Wait   `json:"what"`
-	Began    Stamp  `json:"began"`
-	Ended    Stamp  `json:"ended"`
-	Deadline int64  `json:"deadline_ns"`
-	Met      bool   `json:"met"`
+	Step string `json:"step"`
+	On   string `json:"on"`
+	// What is the kind of the wait, and what it is for: "done", "event end".
+	What     Wait  `json:"what"`
+	Began    Stamp `json:"began"`
+	Ended    Stamp `json:"ended"`
+	Deadline int64 `json:"deadline_ns"`
+	Met      bool  `json:"met"`
 	// Short is set if the remaining time of the steps was less than half of its own timeout.
 	Short bool `json:"short,omitempty"`
 }

@@ -88,11 +88,8 @@ func TestWhatAConnectionLacksIsASuspicionUntilThePeerClosesIt(t *testing.T) {
 // A poll waits for a state, so another state at its end is a suspicion.
 func TestAStateThatAPollDoesNotSeeIsASuspicion(t *testing.T) {
 	for poll, want := range map[string]bool{"": false, ", poll: 3s": true} {
-		s, err := scenarios.Parse("one.yaml", []byte("id: area.one\ntitle: One\nrules: [http.message.syntax]\nsteps:\n"+
-			"  - send: {as: got, surface: health"+poll+"}\nexpect:\n  got: {status: 502}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parsed(t, "id: area.one\ntitle: One\nrules: [http.message.syntax]\nsteps:\n"+
+			"  - send: {as: got, surface: health"+poll+"}\nexpect:\n  got: {status: 502}\n")
 		x := unaryExchange("got")
 		x.Step = "steps[0]"
 		if v := (&Judge{}).Scenario(s, testRun(), observation(x))[0]; v.Conclusion != bundle.Fail || v.Awaited != want {

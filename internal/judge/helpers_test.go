@@ -145,6 +145,15 @@ func testRun() *bundle.Run {
 	}
 }
 
+func parsed(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("one.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 const testRule = "area.topic.rule"
 
 // scenarioOf is a scenario with one rule and one clause.
@@ -173,9 +182,20 @@ func wantVerdict(t *testing.T, v bundle.Verdict, conclusion bundle.Conclusion, m
 	}
 }
 
+// wantOne checks the only verdict of a run.
+func wantOne(t *testing.T, rule string, vs []bundle.Verdict, conclusion bundle.Conclusion, message string) {
+	t.Helper()
+	if len(vs) != 1 || vs[0].Rule != rule {
+		t.Fatalf("got %+v, want one verdict of %s", vs, rule)
+	}
+	wantVerdict(t, vs[0], conclusion, message)
+}
+
+const standingRule = "a.standing.rule"
+
 // ruled is a catalogue with one standing rule.
 func ruled(entry string) *scenarios.Catalogue {
-	return &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.standing.rule", Level: "must", Standing: []string{entry}}}}
+	return &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: standingRule, Level: "must", Standing: []string{entry}}}}
 }
 
 // wantStanding judges an observation by a check alone; want is "" for no verdict.

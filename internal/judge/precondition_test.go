@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
-	"assay/scenarios"
 )
 
 // scripted builds an iteration step by step; each exchange follows the previous one.
@@ -70,6 +69,12 @@ func (s *scripted) call(name, op, step, code string) {
 		withError(x, 404, code, "")
 	}
 	s.add(x, name, op, step)
+}
+
+func (s *scripted) observation() *bundle.Observation {
+	o := observation()
+	o.Iterations = []bundle.Iteration{s.it}
+	return o
 }
 
 // waitOf returns a wait by its text.
@@ -190,14 +195,10 @@ expect:
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			text := "id: area.one\ntitle: One\nrules: [a.wait.comes, a.exit.code]" + strings.Replace(strings.Replace(c.script, "%s", c.marks[0], 1), "%s", c.marks[1], 1)
-			script, err := scenarios.Parse("one.yaml", []byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			script := parsed(t, text)
 			s := &scripted{t: t, it: bundle.Iteration{Vars: map[string]string{"p.pid": "42"}}}
 			c.run(s)
-			o := observation()
-			o.Iterations = []bundle.Iteration{s.it}
+			o := s.observation()
 			var said strings.Builder
 			for _, v := range (&Judge{}).Scenario(script, testRun(), o) {
 				if v.Conclusion != c.want[v.Rule] {
@@ -218,7 +219,7 @@ func bothOf(c bundle.Conclusion) map[string]bundle.Conclusion {
 
 // A list without an ended process is correct.
 func TestAListWithoutAProcessThatHasEndedIsNotBlamed(t *testing.T) {
-	script, err := scenarios.Parse("one.yaml", []byte(`
+	script := parsed(t, `
 id: area.one
 title: One
 rules: [area.topic.rule]
@@ -227,16 +228,11 @@ steps:
   - list: {as: during}
 expect:
   during: {ok: true, lists: p}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	s := &scripted{t: t}
 	s.ended("steps[0]", 1)
 	s.call("during", "list", "steps[1]", "")
-	o := observation()
-	o.Iterations = []bundle.Iteration{s.it}
-	v := judgeOne(t, script, o)
+	v := judgeOne(t, script, s.observation())
 	if v.Conclusion != bundle.Inconclusive || v.Symptom != bundle.SymptomEndedEarly {
 		t.Errorf("%s (%s): %s", v.Conclusion, v.Symptom, v.Message)
 	}
@@ -244,17 +240,14 @@ expect:
 
 // A target is not blamed for silence about a feature whose probe was inconclusive.
 func TestSilenceOfAFeatureThatTheProbeLeftOpenIsNoBreach(t *testing.T) {
-	script, err := scenarios.Parse("one.yaml", []byte(`
+	script := parsed(t, `
 id: area.one
 title: One
 rules: [area.topic.rule]
 axes: {http: h2c}
 send: {rpc: process.Process/List, message: {}}
 expect: {stream: ok}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	x := unaryExchange("send")
 	x.Response, x.Outcome, x.Body = nil, bundle.OutcomeNoAnswer, nil
 	o := observation(x)
@@ -274,7 +267,7 @@ expect: {stream: ok}
 // A server may close a connection at any time. If it says so beforehand, rules about the reuse of
 // the connection do not apply; a silent close leaves them open.
 func TestAnAnnouncedCloseLeavesNothingToReuse(t *testing.T) {
-	script, err := scenarios.Parse("one.yaml", []byte(`
+	script := parsed(t, `
 id: area.one
 title: One
 rules: [area.topic.rule]
@@ -282,10 +275,7 @@ steps:
   - send: {as: first, rpc: process.Process/List, message: {}}
   - send: {as: second, on: first, rpc: process.Process/List, message: {}}
 expect: {second: ok}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	for name, c := range map[string]struct {
 		announce func(*bundle.Response)
 		want     bundle.Conclusion
@@ -301,9 +291,7 @@ expect: {second: ok}
 			second := unaryExchange("second")
 			second.Response, second.Body, second.Outcome = nil, nil, bundle.OutcomeClosed
 			s.add(second, "second", "send", "steps[1]").Conn = first.Conn
-			o := observation()
-			o.Iterations = []bundle.Iteration{s.it}
-			wantVerdict(t, judgeOne(t, script, o), c.want,
+			wantVerdict(t, judgeOne(t, script, s.observation()), c.want,
 				"second: not judged: the server had closed the connection, which is legal, when send second was sent on it")
 		})
 	}

@@ -93,28 +93,16 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("nothing was left, got %+v", vs)
 	}
 	o.Iterations[0].Processes[0].Cleanup = "failed: HTTP 500"
-	vs := (&Judge{}).Run(testRun(), []*bundle.Observation{o})
-	if len(vs) != 1 || vs[0].Rule != "run.leftovers" {
-		t.Fatalf("got %+v", vs)
-	}
-	wantVerdict(t, vs[0], bundle.Advisory, "1 process was left on the target: pid 42 (p of area.one: failed: HTTP 500)")
+	wantOne(t, "run.leftovers", (&Judge{}).Run(testRun(), []*bundle.Observation{o}), bundle.Advisory, "1 process was left on the target: pid 42 (p of area.one: failed: HTTP 500)")
 	o.Iterations[0].Processes[0].Cleanup = "failed: no-answer nothing came"
-	vs = (&Judge{}).Run(testRun(), []*bundle.Observation{o})
-	if len(vs) != 1 {
-		t.Fatalf("got %+v", vs)
-	}
-	wantVerdict(t, vs[0], bundle.Inconclusive, "the target did not respond to tell whether 1 process was left on the target: pid 42 (p of area.one: failed: no-answer nothing came)")
+	wantOne(t, "run.leftovers", (&Judge{}).Run(testRun(), []*bundle.Observation{o}), bundle.Inconclusive, "the target did not respond to tell whether 1 process was left on the target: pid 42 (p of area.one: failed: no-answer nothing came)")
 	run := testRun()
 	run.Swept = true
 	if vs := (&Judge{}).Run(run, []*bundle.Observation{o}); len(vs) != 0 {
 		t.Errorf("the last look found nothing, got %+v", vs)
 	}
 	run.Left = []bundle.Leftover{{PID: 7, Mark: "run1/area.one", Cleanup: "killed"}}
-	vs = (&Judge{}).Run(run, []*bundle.Observation{o})
-	if len(vs) != 1 {
-		t.Fatalf("got %+v", vs)
-	}
-	wantVerdict(t, vs[0], bundle.Advisory, "1 process was left on the target: pid 7 (run1/area.one: killed)")
+	wantOne(t, "run.leftovers", (&Judge{}).Run(run, []*bundle.Observation{o}), bundle.Advisory, "1 process was left on the target: pid 7 (run1/area.one: killed)")
 }
 
 func TestCountersAreMonotoneOverTheRun(t *testing.T) {
@@ -130,11 +118,7 @@ func TestCountersAreMonotoneOverTheRun(t *testing.T) {
 	}
 	// The observations are not in the order of time.
 	up := obs(scrape("b", 30, 5, 4, 0, 1, 0), scrape("a", 10, 2, 1, 0, 1, 7))
-	vs := j.Run(testRun(), up)
-	if len(vs) != 1 {
-		t.Fatalf("got %+v", vs)
-	}
-	wantVerdict(t, vs[0], bundle.Pass, "")
+	wantOne(t, ruleMonotone, j.Run(testRun(), up), bundle.Pass, "")
 
 	down := obs(scrape("b", 30, 5, 4, 0, 1, 0), scrape("a", 10, 5, 4, 0, 2, 0))
 	wantVerdict(t, j.Run(testRun(), down)[0], bundle.Fail,

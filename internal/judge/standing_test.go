@@ -179,18 +179,10 @@ type standingCase struct {
 
 func (c standingCase) run(t *testing.T) {
 	good := c.x()
-	if vs := standingOf(c.entry, good); len(vs) != 1 {
-		t.Errorf("it does not apply to a healthy response: %+v", vs)
-	} else {
-		wantVerdict(t, vs[0], bundle.Pass, "")
-	}
+	wantOne(t, standingRule, standingOf(c.entry, good), bundle.Pass, "")
 	bad := c.x()
 	c.breaks(bad)
-	if vs := standingOf(c.entry, bad); len(vs) != 1 {
-		t.Errorf("it does not apply to the broken response: %+v", vs)
-	} else {
-		wantVerdict(t, vs[0], bundle.Fail, c.message)
-	}
+	wantOne(t, standingRule, standingOf(c.entry, bad), bundle.Fail, c.message)
 	if c.foreign == nil {
 		return
 	}
@@ -239,29 +231,18 @@ func TestAStandingRuleThatAScenarioNamesHasOneVerdict(t *testing.T) {
 	}}}
 	s := scenarioOf(subjects("send", &scenarios.Match{Start: new(true)}))
 	x := streamExchange("send")
-	vs := j.Scenario(s, testRun(), observation(x))
-	if len(vs) != 1 || vs[0].Conclusion != bundle.Pass {
-		t.Fatalf("got %+v", vs)
-	}
+	wantOne(t, testRule, j.Scenario(s, testRun(), observation(x)), bundle.Pass, "")
 	x.Frames = x.Frames[:3]
-	vs = j.Scenario(s, testRun(), observation(x))
-	if len(vs) != 1 {
-		t.Fatalf("got %+v", vs)
-	}
-	wantVerdict(t, vs[0], bundle.Fail, "want an end-of-stream as the last frame, saw the body end without one (3 frames, 82 bytes)")
+	wantOne(t, testRule, j.Scenario(s, testRun(), observation(x)), bundle.Fail, "want an end-of-stream as the last frame, saw the body end without one (3 frames, 82 bytes)")
 }
 
 func TestExpositionsAreAStandingMatter(t *testing.T) {
 	j := &Judge{Rules: ruled("check:metrics-exposition")}
 	o := observation()
 	o.Scrapes = []bundle.Scrape{scrape("before", 1, 1, 1, 0, 0, 0)}
-	vs := j.Scenario(&scenarios.Scenario{}, testRun(), o)
-	if len(vs) != 1 || vs[0].Conclusion != bundle.Pass {
-		t.Fatalf("got %+v", vs)
-	}
+	wantOne(t, standingRule, j.Scenario(scenarioWithoutRules(), testRun(), o), bundle.Pass, "")
 	o.Scrapes[0].Body = []byte("a 1\na 2\n")
-	vs = j.Scenario(&scenarios.Scenario{}, testRun(), o)
-	wantVerdict(t, vs[0], bundle.Fail, "scrape before: line 2: duplicate series a, first in line 1")
+	wantOne(t, standingRule, j.Scenario(scenarioWithoutRules(), testRun(), o), bundle.Fail, "scrape before: line 2: duplicate series a, first in line 1")
 }
 
 func TestEveryStandingEntryOfTheCatalogueIsKnown(t *testing.T) {
