@@ -249,11 +249,11 @@ func command(run *bundle.Run, words []string, more ...string) string {
 	if !run.Target.Embedded && run.Target.URL != "" && !throughPlane {
 		words = append(words, run.Target.URL)
 	}
-	line := "assay"
+	line := []string{"assay"}
 	for _, word := range slices.Concat(words, more, run.Flags) {
-		line += " " + quoteWord(word)
+		line = append(line, quoteWord(word))
 	}
-	return line
+	return strings.Join(line, " ")
 }
 
 // quoteWord quotes s unless it is one plain shell word.
