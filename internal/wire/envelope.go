@@ -176,13 +176,6 @@ func (d *EnvelopeDecoder) Close() {
 	d.violate(TruncatedPayload, d.start, fmt.Sprintf("the input ends after %d of %d payload bytes", len(d.payload.bytes()), d.length()))
 }
 
-// Ended reports whether the end-of-stream envelope, or the trailer frame of
-// gRPC-Web, was decoded. In gRPC the body has no end of stream.
-func (d *EnvelopeDecoder) Ended() bool { return d.ended }
-
-// Skipped returns how many bytes were counted but not decoded.
-func (d *EnvelopeDecoder) Skipped() int64 { return d.skipped }
-
 func (d *EnvelopeDecoder) length() uint32 { return binary.BigEndian.Uint32(d.header[1:]) }
 
 func (d *EnvelopeDecoder) limit() uint32 {

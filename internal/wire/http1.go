@@ -62,18 +62,17 @@ type ResponseDecoder struct {
 	// OnViolation is called for every violation, in the order of offsets.
 	OnViolation func(Violation)
 
-	state     httpState
-	off       int64 // of the next byte
-	lineOff   int64 // of the current line
-	line      []byte
-	used      int // bytes of the current head or trailer section
-	method    string
-	interim   bool // after a 1xx, before the final response
-	head      Head
-	trailer   []Field
-	remain    int64 // missing bytes of the current chunk or body
-	lostOff   int64 // where the framing was lost
-	switchOff int64 // where the other protocol begins
+	state   httpState
+	off     int64 // of the next byte
+	lineOff int64 // of the current line
+	line    []byte
+	used    int // bytes of the current head or trailer section
+	method  string
+	interim bool // after a 1xx, before the final response
+	head    Head
+	trailer []Field
+	remain  int64 // missing bytes of the current chunk or body
+	lostOff int64 // where the framing was lost
 }
 
 type httpState uint8
@@ -201,17 +200,3 @@ func (d *ResponseDecoder) Idle() bool { return d.state == stateIdle && !d.interi
 
 // Lost reports whether the framing is lost: no response can be completed any more.
 func (d *ResponseDecoder) Lost() bool { return d.state == stateLost }
-
-// Switched reports whether a 101 response has ended HTTP on the connection, and where the
-// other protocol begins.
-func (d *ResponseDecoder) Switched() (off int64, ok bool) {
-	return d.switchOff, d.state == stateSwitched
-}
-
-// Skipped returns how many bytes were counted but not decoded.
-func (d *ResponseDecoder) Skipped() int64 {
-	if d.state != stateLost {
-		return 0
-	}
-	return d.off - d.lostOff
-}

@@ -84,7 +84,7 @@ func (d *ResponseDecoder) endHead() {
 		d.OnHead(d.head)
 	}
 	if d.head.Status == 101 && d.Upgrade != nil && d.Upgrade() {
-		d.state, d.interim, d.switchOff = stateSwitched, false, d.off
+		d.state, d.interim = stateSwitched, false
 		return
 	}
 	if d.head.Status < 200 {

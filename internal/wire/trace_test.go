@@ -9,6 +9,24 @@ import (
 	"testing"
 )
 
+// What only tests ask of a decoder.
+
+func (d *EnvelopeDecoder) Ended() bool    { return d.ended }
+func (d *EnvelopeDecoder) Skipped() int64 { return d.skipped }
+func (d *WSDecoder) Ended() bool          { return d.ended }
+func (d *WSDecoder) Idle() bool           { return !d.lost && !d.inFrame && d.have == 0 }
+func (d *WSDecoder) Skipped() int64       { return d.skipped }
+
+// Switched reports whether a 101 response has ended HTTP on the connection, and where the other protocol begins.
+func (d *ResponseDecoder) Switched() (off int64, ok bool) { return d.off, d.state == stateSwitched }
+
+func (d *ResponseDecoder) Skipped() int64 {
+	if d.state != stateLost {
+		return 0
+	}
+	return d.off - d.lostOff
+}
+
 // A trace lists what a decoder reported, one step per line. The text after detailMark
 // is for people; vectors omit it.
 const detailMark = "\t# "

@@ -234,17 +234,8 @@ func (d *WSDecoder) Close() {
 	d.lost = true
 }
 
-// Ended reports whether a Close frame was decoded.
-func (d *WSDecoder) Ended() bool { return d.ended }
-
-// Idle reports whether the input so far ends with a whole frame.
-func (d *WSDecoder) Idle() bool { return !d.lost && !d.inFrame && d.have == 0 }
-
 // Lost reports whether the framing is lost: no frame can be decoded any more.
 func (d *WSDecoder) Lost() bool { return d.lost }
-
-// Skipped returns how many bytes were counted but not decoded.
-func (d *WSDecoder) Skipped() int64 { return d.skipped }
 
 func (d *WSDecoder) violate(k Kind, off int64, detail string) {
 	if d.OnViolation != nil {
