@@ -82,7 +82,7 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 	var dial *transport.DialError
 	switch {
 	case errors.As(err, &dial):
-		return nil, c.target.dialFailure(dial.Err)
+		return nil, c.target.Unreachable(dial.Err)
 	case err != nil:
 		return nil, err
 	case c.serves(ctx, first):

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"assay/internal/bundle"
-	"assay/internal/crash"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/transport"
@@ -29,23 +27,11 @@ func probeLife(ctx context.Context, c *client) findings {
 		f[featList] = c.list(ctx).decide(ctx, nil)
 		return f
 	}
-	var mu sync.Mutex
-	var calls crash.Group
-	set := func(id string, feature bundle.Feature) {
-		mu.Lock()
-		defer mu.Unlock()
-		f[id] = feature
-	}
-	calls.Go(func() {
-		set(featConnect, run.connect(ctx))
-	})
-	calls.Go(func() {
-		set(featList, c.list(ctx).decide(ctx, run))
-	})
-	calls.Go(func() {
-		set(featUpdate, run.update(ctx))
-	})
-	calls.Wait()
+	f.together(ctx, c, map[string]func(context.Context, *client) bundle.Feature{
+		featConnect: func(ctx context.Context, _ *client) bundle.Feature { return run.connect(ctx) },
+		featList:    func(ctx context.Context, c *client) bundle.Feature { return c.list(ctx).decide(ctx, run) },
+		featUpdate:  func(ctx context.Context, _ *client) bundle.Feature { return run.update(ctx) },
+	}, present(""))
 	f[featInput] = run.input(ctx)
 	return f
 }

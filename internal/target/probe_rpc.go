@@ -31,17 +31,10 @@ func probeVersion(id, version string) func(context.Context, *client) findings {
 // request, misdirected request, upgrade required, version not supported.
 var asksForAnother = []int{400, 421, 426, 505}
 
-// probeProtocol checks whether a protocol works over any HTTP version, in any codec.
-func probeProtocol(id, protocol string) func(context.Context, *client) findings {
+// probeWays checks whether a protocol works over any HTTP version, in any codec, or a codec in any protocol.
+func probeWays(id, value string) func(context.Context, *client) findings {
 	return func(ctx context.Context, c *client) findings {
-		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == protocol }, c.understands(ctx))}
-	}
-}
-
-// probeCodec checks whether a codec works in any protocol.
-func probeCodec(id, codec string) func(context.Context, *client) findings {
-	return func(ctx context.Context, c *client) findings {
-		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Codec == codec }, c.understands(ctx))}
+		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == value || w.Codec == value }, c.understands(ctx))}
 	}
 }
 

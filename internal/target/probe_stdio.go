@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"crypto/rand"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -134,32 +133,33 @@ func probeStdio(ctx context.Context, c *client) findings {
 	if twice && hungUp(first) && c.list(ctx).answer.Snapshot().Response != nil {
 		known = lacks(first, "the connection is closed without an answer, each time, and List is answered")
 	}
-	optional := map[string]func(context.Context, *client) bundle.Feature{
-		featStdioEOF: stdioEOF, featStdioPTY: stdioPTY, featSession: stdioSession, featShared: stdioShared, featPanes: stdioPanes,
-	}
 	f := findings{featStdio: known}
-	rest := f[featStdio]
+	rest := known
 	if mute {
 		rest = unknown("nothing came after the handshake")
 	}
-	if rest.State != bundle.FeaturePresent {
-		for id := range optional {
-			f[id] = rest
-		}
-		return f
-	}
+	f.together(ctx, c, map[string]func(context.Context, *client) bundle.Feature{
+		featStdioEOF: stdioEOF, featStdioPTY: stdioPTY, featSession: stdioSession, featShared: stdioShared, featPanes: stdioPanes,
+	}, rest)
+	return f
+}
+
+// together decides features at the same time, unless what they need is not there: then each is as that is.
+func (f findings) together(ctx context.Context, c *client, by map[string]func(context.Context, *client) bundle.Feature, need bundle.Feature) {
 	var mu sync.Mutex
 	var all crash.Group
-	for id, look := range maps.All(optional) {
+	for id, look := range by {
 		all.Go(func() {
-			found := look(ctx, c)
+			found := need
+			if need.State == bundle.FeaturePresent {
+				found = look(ctx, c)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			f[id] = found
 		})
 	}
 	all.Wait()
-	return f
 }
 
 // hungUp reports whether the gateway closed the connection instead of an answer.
@@ -184,25 +184,32 @@ func decideUpgrade(s bundle.Exchange) bundle.Feature {
 
 // stdioEOF sends the end of stdin to a command that waits for it.
 func stdioEOF(ctx context.Context, c *client) bundle.Feature {
-	s, first := c.attach(ctx, "cat", "")
+	return c.onSocket(ctx, "cat", "", func(s *socket) bundle.Feature {
+		s.send(ctx, wire.AppendStdioEOF(nil))
+		bounded, cancel := context.WithTimeout(ctx, c.limit/2)
+		defer cancel()
+		got := watch(bounded, s.x, func(x bundle.Exchange) bool {
+			_, refused := said(x, "")
+			return refused || hasEvent(x, bundle.EventEnd)
+		})
+		if text, refused := said(got, ""); refused {
+			return absent("eof is answered with " + text)
+		}
+		if hasEvent(got, bundle.EventEnd) {
+			return present("eof ends stdin")
+		}
+		return absent("eof has no effect")
+	})
+}
+
+// onSocket decides a feature by a command on a WebSocket, which it ends.
+func (c *client) onSocket(ctx context.Context, text, more string, decide func(*socket) bundle.Feature) bundle.Feature {
+	s, first := c.attach(ctx, text, more)
 	defer s.kill(ctx)
 	if !first.Switched() {
 		return decideUpgrade(first)
 	}
-	s.send(ctx, wire.AppendStdioEOF(nil))
-	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
-	defer cancel()
-	got := watch(bounded, s.x, func(x bundle.Exchange) bool {
-		_, refused := said(x, "")
-		return refused || hasEvent(x, bundle.EventEnd)
-	})
-	if text, refused := said(got, ""); refused {
-		return absent("eof is answered with " + text)
-	}
-	if hasEvent(got, bundle.EventEnd) {
-		return present("eof ends stdin")
-	}
-	return absent("eof has no effect")
+	return decide(s)
 }
 
 // stdioPTY runs a command that says whether it has a terminal. A server that passes no output on at all gives nobody one.
@@ -246,54 +253,42 @@ func stdioSession(ctx context.Context, c *client) bundle.Feature {
 	if !first.Switched() {
 		return decideUpgrade(first)
 	}
-	back, second := c.attach(ctx, "", name)
-	defer back.kill(ctx)
-	switch {
-	case !second.Switched():
-		return decideUpgrade(second)
-	case back.answered(ctx, back):
-		return present("the process of a session is there when its client comes back")
-	}
-	return absent("session has no effect")
+	return c.onSocket(ctx, "", name, func(back *socket) bundle.Feature {
+		if back.answered(ctx, back) {
+			return present("the process of a session is there when its client comes back")
+		}
+		return absent("session has no effect")
+	})
 }
 
 // stdioShared joins a session that has a client.
 func stdioShared(ctx context.Context, c *client) bundle.Feature {
 	name := sessionName()
-	s, first := c.attach(ctx, answerLine, name)
-	defer s.kill(ctx)
-	if !first.Switched() {
-		return decideUpgrade(first)
-	}
-	viewer, second := c.attach(ctx, "", name+"&role=viewer")
-	defer viewer.kill(ctx)
-	switch {
-	case !second.Switched():
-		return decideUpgrade(second)
-	case viewer.answered(ctx, s):
-		return present("a viewer gets the output of a session")
-	}
-	return absent("role has no effect")
+	return c.onSocket(ctx, answerLine, name, func(s *socket) bundle.Feature {
+		return c.onSocket(ctx, "", name+"&role=viewer", func(viewer *socket) bundle.Feature {
+			if viewer.answered(ctx, s) {
+				return present("a viewer gets the output of a session")
+			}
+			return absent("role has no effect")
+		})
+	})
 }
 
 // stdioPanes opens a second process in a WebSocket.
 func stdioPanes(ctx context.Context, c *client) bundle.Feature {
-	s, first := c.attach(ctx, readLine, "")
-	defer s.kill(ctx)
-	if !first.Switched() {
-		return decideUpgrade(first)
-	}
-	s.send(ctx, []byte(`{"type":"open","pane":"assay","cmd":"true"}`))
-	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
-	defer cancel()
-	got := watch(bounded, s.x, func(x bundle.Exchange) bool { _, ok := said(x, ""); return ok })
-	if _, opened := said(got, "opened"); opened {
-		return present("a pane is opened")
-	}
-	if text, refused := said(got, ""); refused {
-		return absent("open is answered with " + text)
-	}
-	return absent("open has no effect")
+	return c.onSocket(ctx, readLine, "", func(s *socket) bundle.Feature {
+		s.send(ctx, []byte(`{"type":"open","pane":"assay","cmd":"true"}`))
+		bounded, cancel := context.WithTimeout(ctx, c.limit/2)
+		defer cancel()
+		got := watch(bounded, s.x, func(x bundle.Exchange) bool { _, ok := said(x, ""); return ok })
+		if _, opened := said(got, "opened"); opened {
+			return present("a pane is opened")
+		}
+		if text, refused := said(got, ""); refused {
+			return absent("open is answered with " + text)
+		}
+		return absent("open has no effect")
+	})
 }
 
 // calibrateSocket measures a target that has only the stdio surface: the time to the upgrade is

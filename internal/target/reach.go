@@ -46,7 +46,7 @@ func (t *Target) Wait(ctx context.Context, d time.Duration) error {
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return t.dialFailure(err)
+			return t.Unreachable(err)
 		}
 		step := time.NewTimer(min(waitStep, left))
 		select {
@@ -70,17 +70,14 @@ func (t *Target) DialOnce(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Unreachable explains why no connection to the target could be opened: by err, the error of a dial
-// or of a TLS handshake.
-func (t *Target) Unreachable(err error) *UnreachableError { return t.dialFailure(err) }
-
 // unreachable returns the error for this target.
 func (t *Target) unreachable(reason, mend string) *UnreachableError {
 	return &UnreachableError{URL: t.shown(), Reason: t.redactor.Text(reason), Mend: mend}
 }
 
-// dialFailure explains why no connection could be opened.
-func (t *Target) dialFailure(err error) *UnreachableError {
+// Unreachable explains why no connection to the target could be opened: by err, the error of a dial
+// or of a TLS handshake.
+func (t *Target) Unreachable(err error) *UnreachableError {
 	var dns *net.DNSError
 	var network net.Error
 	if t.Secure() {

@@ -134,7 +134,7 @@ func (c *client) knock(ctx context.Context, path string) (*knocked, *Unreachable
 		}
 	}
 	if len(k.trips) == 0 {
-		return k, c.target.dialFailure(err)
+		return k, c.target.Unreachable(err)
 	}
 	return k, nil
 }

@@ -310,7 +310,7 @@ func TestFinishEndsWhatIsUnderWay(t *testing.T) {
 	if e := conns[0].Ended; e.By != "us" || e.How != "fin" {
 		t.Errorf("ended = %+v", e)
 	}
-	if _, err := transport.Dial(c.ctx, c.rec, "late", conns[0].Remote); err == nil {
+	if _, err := transport.Open(c.ctx, c.rec, "late", conns[0].Remote, transport.Options{}); err == nil {
 		t.Error("a dial after Finish succeeded")
 	}
 	c.done(x)

@@ -200,7 +200,7 @@ func TestManyFramesAreBoundedAndTheEndIsStillSeen(t *testing.T) {
 func TestRefusedConnectionIsRecorded(t *testing.T) {
 	c := newClient(t)
 	addr, _ := testkit.ClosedPort(t)
-	_, err := transport.Dial(c.ctx, c.rec, "c", addr)
+	_, err := transport.Open(c.ctx, c.rec, "c", addr, transport.Options{})
 	var dial *transport.DialError
 	if !errors.As(err, &dial) || !errors.Is(err, syscall.ECONNREFUSED) || dial.Conn != 0 {
 		t.Fatalf("err = %v", err)

@@ -83,11 +83,6 @@ func (c *Conn) attach(ctx context.Context, nc net.Conn, o Options) (*Conn, error
 	return c, nil
 }
 
-// Dial is Open with the zero options: HTTP/1.1 in cleartext.
-func Dial(ctx context.Context, rec *Recorder, name, addr string) (*Conn, error) {
-	return Open(ctx, rec, name, addr, Options{})
-}
-
 // dial opens a TCP connection, with TLS if o.TLS is set.
 func dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	switch o.HTTP {

@@ -31,7 +31,7 @@ type Recorder struct {
 	readers crash.Group
 }
 
-// errFinished is returned by Dial after Finish.
+// errFinished is returned by Open after Finish.
 var errFinished = errors.New("the recorder has finished")
 
 // NewRecorder makes a recorder. redact, which may be nil, overwrites the secrets of the run;

@@ -113,7 +113,7 @@ func newClient(t *testing.T, secrets ...string) *client {
 
 func (c *client) dial(addr string) *transport.Conn {
 	c.t.Helper()
-	conn, err := transport.Dial(c.ctx, c.rec, "c", addr)
+	conn, err := transport.Open(c.ctx, c.rec, "c", addr, transport.Options{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
