@@ -52,10 +52,6 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 
 // check reports an error in b to the parser.
 func (b Bytes) check() error {
-	if b.Hex != nil {
-		_, err := hexBytes(*b.Hex)
-		return err
-	}
 	if b.Seq != nil && b.Seq.To < b.Seq.From {
 		return fmt.Errorf("seq goes from %d up to %d", b.Seq.From, b.Seq.To)
 	}
@@ -88,13 +84,9 @@ func times(a, b int64) int64 {
 	return a * max(0, b)
 }
 
-// hexBytes decodes hexadecimal digits and ignores white space.
+// hexBytes decodes hexadecimal digits and ignores white space. The schema accepts nothing else.
 func hexBytes(s string) ([]byte, error) {
-	p, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
-	if err != nil {
-		return nil, fmt.Errorf("%q is not pairs of hexadecimal digits", s)
-	}
-	return p, nil
+	return hex.DecodeString(strings.Join(strings.Fields(s), ""))
 }
 
 // mapStrings returns a copy of v with f applied to every string except keys.

@@ -137,11 +137,6 @@ func (c *checker) checkBody(at string, m *BodyMatch) {
 		return
 	}
 	c.checkRegexp(at+"/matches", m.Matches)
-	if m.Hex != nil {
-		if _, err := hexBytes(*m.Hex); err != nil {
-			c.errorf(c.at(at+"/hex"), "", "%v", err)
-		}
-	}
 	for name, pattern := range m.Fields {
 		if pattern != nil {
 			c.checkRegexp(at+"/fields/"+name, *pattern)

@@ -149,9 +149,6 @@ func (c *checker) checkEnvelope(at string, e *Envelope) {
 	if payloads > 1 {
 		c.errorf(c.at(at), "", "an envelope has at most one of message, json, text and hex")
 	}
-	if _, err := hexBytes(e.Hex); err != nil {
-		c.errorf(c.at(at+"/hex"), "", "%v", err)
-	}
 	c.checkVars(at+"/message", e.Message)
 	c.checkVars(at+"/json", e.JSON)
 }
