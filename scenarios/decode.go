@@ -147,14 +147,15 @@ func (m *OutputMatch) UnmarshalYAML(n *yaml.Node) error {
 
 // UnmarshalYAML reads a match of messages; a number is Count, a list is All.
 func (m *MessagesMatch) UnmarshalYAML(n *yaml.Node) error {
+	type plain MessagesMatch
 	switch n.Kind {
 	case yaml.ScalarNode:
 		return n.Decode(&m.Count)
 	case yaml.SequenceNode:
 		return n.Decode(&m.All)
+	default:
+		return n.Decode((*plain)(m))
 	}
-	type plain MessagesMatch
-	return n.Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads a body; a scalar is its exact text.
