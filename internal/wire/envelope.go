@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
 )
 
 // Envelope flags of the Connect protocol; the other six bits are reserved.
@@ -99,11 +98,11 @@ func (d *EnvelopeDecoder) feedHeader(p []byte) []byte {
 	}
 	flags, length := d.header[0], d.length()
 	if flags&^(FlagCompressed|d.Protocol.endFlag()) != 0 {
-		d.violate(ReservedFlags, d.start, fmt.Sprintf("flags 0x%02x have bits other than %s", flags, d.Protocol.legalBits()))
+		d.violate(ReservedFlags, d.start, "flags 0x%02x have bits other than %s", flags, d.Protocol.legalBits())
 	}
 	if length > d.limit() {
 		d.lost = true
-		d.violate(PayloadOverLimit, d.start, fmt.Sprintf("declared length %d is over the limit of %d bytes", length, d.limit()))
+		d.violate(PayloadOverLimit, d.start, "declared length %d is over the limit of %d bytes", length, d.limit())
 		return p
 	}
 	if length == 0 {
@@ -156,7 +155,7 @@ func (d *EnvelopeDecoder) deliver(payload []byte) {
 func (d *EnvelopeDecoder) skip(p []byte) {
 	if !d.lost {
 		d.lost = true
-		d.violate(BytesAfterEnd, d.off, "bytes follow "+d.Protocol.endName())
+		d.violate(BytesAfterEnd, d.off, "bytes follow %s", d.Protocol.endName())
 	}
 	d.skipped += int64(len(p))
 	d.off += int64(len(p))
@@ -170,10 +169,10 @@ func (d *EnvelopeDecoder) Close() {
 	}
 	d.lost = true
 	if d.have < HeaderSize {
-		d.violate(TruncatedHeader, d.start, fmt.Sprintf("the input ends after %d of 5 header bytes", d.have))
+		d.violate(TruncatedHeader, d.start, "the input ends after %d of 5 header bytes", d.have)
 		return
 	}
-	d.violate(TruncatedPayload, d.start, fmt.Sprintf("the input ends after %d of %d payload bytes", len(d.payload.bytes()), d.length()))
+	d.violate(TruncatedPayload, d.start, "the input ends after %d of %d payload bytes", len(d.payload.bytes()), d.length())
 }
 
 func (d *EnvelopeDecoder) length() uint32 { return binary.BigEndian.Uint32(d.header[1:]) }
@@ -185,8 +184,6 @@ func (d *EnvelopeDecoder) limit() uint32 {
 	return d.Limit
 }
 
-func (d *EnvelopeDecoder) violate(k Kind, off int64, detail string) {
-	if d.OnViolation != nil {
-		d.OnViolation(Violation{Kind: d.Protocol.Kind(k), Off: off, Detail: detail})
-	}
+func (d *EnvelopeDecoder) violate(k Kind, off int64, format string, args ...any) {
+	report(d.OnViolation, d.Protocol.Kind(k), off, format, args...)
 }

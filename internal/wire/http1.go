@@ -187,7 +187,7 @@ func (d *ResponseDecoder) Close() {
 	case stateStatusLine, stateFields:
 		d.violate(HTTPTruncated, d.off, "the connection ended inside a response's head")
 	case stateLength:
-		d.violatef(HTTPTruncated, d.off, "the connection ended %d bytes before the declared Content-Length of %d", d.remain, d.head.Length)
+		d.violate(HTTPTruncated, d.off, "the connection ended %d bytes before the declared Content-Length of %d", d.remain, d.head.Length)
 	case stateChunkSize, stateChunkData, stateChunkEnd, stateTrailers:
 		d.violate(HTTPTruncated, d.off, "the connection ended before the last chunk was complete")
 	case stateUntilClose, stateSwitched, stateLost, stateClosed:

@@ -64,15 +64,15 @@ func (d *ResponseDecoder) fieldLine(line []byte, fields *[]Field, done func()) {
 	}
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok {
-		d.violatef(HTTPHeader, d.lineOff, "the field line %.64q has no colon", line)
+		d.violate(HTTPHeader, d.lineOff, "the field line %.64q has no colon", line)
 		return
 	}
 	value = trimOWS(value)
 	if !httpguts.ValidHeaderFieldName(string(name)) {
-		d.violatef(HTTPHeader, d.lineOff, "%.64q is not a field name", name)
+		d.violate(HTTPHeader, d.lineOff, "%.64q is not a field name", name)
 	}
 	if !httpguts.ValidHeaderFieldValue(string(value)) {
-		d.violatef(HTTPHeader, d.lineOff, "the value of %.64q has control characters", name)
+		d.violate(HTTPHeader, d.lineOff, "the value of %.64q has control characters", name)
 	}
 	*fields = append(*fields, Field{Name: string(trimOWS(name)), Value: string(value)})
 }
@@ -116,7 +116,7 @@ func (d *ResponseDecoder) frame() {
 	switch {
 	case bodiless && (hasCoding || hasLength):
 		h.Framing = FramingNone
-		d.violatef(HTTPFraming, d.lineOff, "a %d response has Content-Length or Transfer-Encoding", h.Status)
+		d.violate(HTTPFraming, d.lineOff, "a %d response has Content-Length or Transfer-Encoding", h.Status)
 	case bodiless || h.Status == 304 || d.method == "HEAD":
 		h.Framing = FramingNone
 	case hasCoding:
@@ -141,7 +141,7 @@ func (d *ResponseDecoder) codingFraming(coding string, hasLength bool) string {
 	if strings.EqualFold(coding, "chunked") {
 		return FramingChunked
 	}
-	d.violatef(HTTPFraming, d.lineOff, "Transfer-Encoding %.64q is not chunked", coding)
+	d.violate(HTTPFraming, d.lineOff, "Transfer-Encoding %.64q is not chunked", coding)
 	last := coding[strings.LastIndexByte(coding, ',')+1:]
 	if strings.EqualFold(strings.Trim(last, " \t"), "chunked") {
 		return FramingChunked
@@ -161,11 +161,11 @@ func (d *ResponseDecoder) lengthFraming(value string) string {
 		agrees = err == nil && n == length
 	}
 	if !agrees {
-		d.violatef(HTTPFraming, d.lineOff, "Content-Length %.64q is not one number", value)
+		d.violate(HTTPFraming, d.lineOff, "Content-Length %.64q is not one number", value)
 		return FramingClose
 	}
 	if repeated {
-		d.violatef(HTTPFraming, d.lineOff, "Content-Length %.64q is given more than once", value)
+		d.violate(HTTPFraming, d.lineOff, "Content-Length %.64q is given more than once", value)
 	}
 	h.Length = int64(length)
 	return FramingLength

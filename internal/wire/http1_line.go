@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"fmt"
-)
+import "bytes"
 
 // startLine begins a new line at the current offset.
 func (d *ResponseDecoder) startLine() {
@@ -27,7 +24,7 @@ func (d *ResponseDecoder) feedLine(p []byte) []byte {
 	d.off += int64(len(take))
 	switch {
 	case d.state == stateStatusLine && foreign(d.line) > 0:
-		d.lose(HTTPStatusLine, d.lineOff, fmt.Sprintf("%q is not the beginning of an HTTP/1 response", d.line[:foreign(d.line)]))
+		d.lose(HTTPStatusLine, d.lineOff, "%q is not the beginning of an HTTP/1 response", d.line[:foreign(d.line)])
 	case d.state == stateChunkEnd && !endsChunk(d.line):
 		d.lose(HTTPChunk, d.lineOff, "a chunk's data is not followed by CRLF")
 	case len(take) > room:
@@ -60,10 +57,10 @@ func (d *ResponseDecoder) headLimit() int {
 // lineTooLong is called when the line holds the first byte over its limit.
 func (d *ResponseDecoder) lineTooLong() {
 	if d.state == stateChunkSize {
-		d.lose(HTTPChunk, d.lineOff, fmt.Sprintf("a chunk-size line is longer than %d bytes", chunkLineLimit))
+		d.lose(HTTPChunk, d.lineOff, "a chunk-size line is longer than %d bytes", chunkLineLimit)
 		return
 	}
-	d.lose(HTTPHeadOverLimit, d.off-1, fmt.Sprintf("the head or trailer section is longer than %d bytes", d.headLimit()))
+	d.lose(HTTPHeadOverLimit, d.off-1, "the head or trailer section is longer than %d bytes", d.headLimit())
 }
 
 // endLine handles a complete line.
@@ -104,18 +101,12 @@ func (d *ResponseDecoder) lineKind() Kind {
 	}
 }
 
-func (d *ResponseDecoder) violate(k Kind, off int64, detail string) {
-	if d.OnViolation != nil {
-		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
-	}
-}
-
-func (d *ResponseDecoder) violatef(k Kind, off int64, format string, args ...any) {
-	d.violate(k, off, fmt.Sprintf(format, args...))
+func (d *ResponseDecoder) violate(k Kind, off int64, format string, args ...any) {
+	report(d.OnViolation, k, off, format, args...)
 }
 
 // lose reports a violation after which nothing can be decoded.
-func (d *ResponseDecoder) lose(k Kind, off int64, detail string) {
+func (d *ResponseDecoder) lose(k Kind, off int64, format string, args ...any) {
 	d.state, d.lostOff = stateLost, off
-	d.violate(k, off, detail)
+	d.violate(k, off, format, args...)
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"assay/internal/strictjson"
@@ -77,7 +76,7 @@ func (d *LineDecoder) keep(p []byte) {
 	if len(d.cut.bytes())+len(p) > d.limit() {
 		d.over = true
 		d.cut.drop()
-		d.violate(LineOverLimit, d.start, fmt.Sprintf("the line is over the limit of %d bytes", d.limit()))
+		d.violate(LineOverLimit, d.start, "the line is over the limit of %d bytes", d.limit())
 		return
 	}
 	if d.Reserve != nil && !d.Reserve(len(d.cut.bytes())+len(p)) {
@@ -102,7 +101,7 @@ func (d *LineDecoder) line(data []byte) {
 func (d *LineDecoder) check(data []byte) {
 	v, problems := d.scanner.Scan(data)
 	if len(problems) == 0 && v.Kind() != strictjson.Object {
-		d.violate(LineJSON, d.start+int64(v.Off), "the line is "+v.Kind().String()+", not an object")
+		d.violate(LineJSON, d.start+int64(v.Off), "the line is %s, not an object", v.Kind())
 		return
 	}
 	var said [2]bool
@@ -113,7 +112,7 @@ func (d *LineDecoder) check(data []byte) {
 		}
 		if !said[i] {
 			said[i] = true
-			d.violate(kind, d.start+int64(p.Off), p.Detail)
+			d.violate(kind, d.start+int64(p.Off), "%s", p.Detail)
 		}
 	}
 }
@@ -138,10 +137,8 @@ func (d *LineDecoder) limit() int {
 	return d.Limit
 }
 
-func (d *LineDecoder) violate(k Kind, off int64, detail string) {
-	if d.OnViolation != nil {
-		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
-	}
+func (d *LineDecoder) violate(k Kind, off int64, format string, args ...any) {
+	report(d.OnViolation, k, off, format, args...)
 }
 
 // NDJSONType reports whether a media type, in lower case and without parameters, is one with which servers send NDJSON. None is registered.

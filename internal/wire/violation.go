@@ -1,5 +1,7 @@
 package wire
 
+import "fmt"
+
 // Kind is the kind of a violation. The judge maps kinds to rules.
 type Kind string
 
@@ -109,4 +111,11 @@ type Violation struct {
 	Kind   Kind
 	Off    int64 // byte offset in the decoder's input
 	Detail string
+}
+
+// report hands on a violation; a nil function drops it.
+func report(to func(Violation), k Kind, off int64, format string, args ...any) {
+	if to != nil {
+		to(Violation{Kind: k, Off: off, Detail: fmt.Sprintf(format, args...)})
+	}
 }

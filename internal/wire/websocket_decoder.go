@@ -1,7 +1,5 @@
 package wire
 
-import "fmt"
-
 // WSFrame is one WebSocket frame, without its payload.
 type WSFrame struct {
 	Off  int64 // of the head's first byte
@@ -143,15 +141,15 @@ func (d *WSDecoder) beginFrame(h WSHead) {
 func (d *WSDecoder) checkHead(h *WSHead) {
 	off := d.frame.Off
 	if h.RSV&^d.AllowedRSV != 0 {
-		d.violatef(WSReservedBits, off, "the %s frame has reserved bits 0x%x, and no extension uses them", h.Opcode, h.RSV&^d.AllowedRSV)
+		d.violate(WSReservedBits, off, "the %s frame has reserved bits 0x%x, and no extension uses them", h.Opcode, h.RSV&^d.AllowedRSV)
 	}
 	if h.Opcode.reserved() {
-		d.violatef(WSReservedOpcode, off, "%s is reserved", h.Opcode)
+		d.violate(WSReservedOpcode, off, "%s is reserved", h.Opcode)
 	}
 	if h.Opcode.Control() {
 		d.checkControl(h)
 	} else if d.ended {
-		d.violatef(WSDataAfterClose, off, "a %s frame follows the Close frame", h.Opcode)
+		d.violate(WSDataAfterClose, off, "a %s frame follows the Close frame", h.Opcode)
 	}
 	if h.Masked && !d.FromClient {
 		d.violate(WSServerMasked, off, "a server does not mask its frames")
@@ -160,20 +158,20 @@ func (d *WSDecoder) checkHead(h *WSHead) {
 		d.violate(WSClientUnmasked, off, "a client masks its frames")
 	}
 	if !h.Minimal() {
-		d.violatef(WSLengthForm, off, "the length %d is written in %d bits", h.Length, h.LengthBits)
+		d.violate(WSLengthForm, off, "the length %d is written in %d bits", h.Length, h.LengthBits)
 	}
 	if h.Length>>63 != 0 {
-		d.violatef(WSLengthHighBit, off, "the length %d has its highest bit set; the rest is not decoded", h.Length)
+		d.violate(WSLengthHighBit, off, "the length %d has its highest bit set; the rest is not decoded", h.Length)
 	}
 }
 
 func (d *WSDecoder) checkControl(h *WSHead) {
 	off := d.frame.Off
 	if !h.FIN {
-		d.violatef(WSControlFragmented, off, "the %s frame is fragmented", h.Opcode)
+		d.violate(WSControlFragmented, off, "the %s frame is fragmented", h.Opcode)
 	}
 	if h.Length > MaxWSControl {
-		d.violatef(WSControlLength, off, "the %s frame has %d bytes, over the limit of %d", h.Opcode, h.Length, MaxWSControl)
+		d.violate(WSControlLength, off, "the %s frame has %d bytes, over the limit of %d", h.Opcode, h.Length, MaxWSControl)
 	}
 	if h.Opcode == WSClose && h.Length == 1 {
 		d.violate(WSCloseLength, off, "a Close frame has one byte of payload; a status code has two")
@@ -224,12 +222,12 @@ func (d *WSDecoder) Close() {
 	case d.lost:
 		return
 	case d.have > 0:
-		d.violatef(WSTruncatedHead, d.off, "the input ends after %d bytes of a frame's head", d.have)
+		d.violate(WSTruncatedHead, d.off, "the input ends after %d bytes of a frame's head", d.have)
 	case d.inFrame:
 		h := &d.frame.Head
-		d.violatef(WSTruncatedPayload, d.off, "the input ends after %d of %d payload bytes", h.Length-d.remain, h.Length)
+		d.violate(WSTruncatedPayload, d.off, "the input ends after %d of %d payload bytes", h.Length-d.remain, h.Length)
 	case d.message.open && !d.ended:
-		d.violatef(WSUnfinished, d.off, "the input ends after %d frames of a message, and none of them is the last", d.message.frames)
+		d.violate(WSUnfinished, d.off, "the input ends after %d frames of a message, and none of them is the last", d.message.frames)
 	}
 	d.lost = true
 }
@@ -237,12 +235,6 @@ func (d *WSDecoder) Close() {
 // Lost reports whether the framing is lost: no frame can be decoded any more.
 func (d *WSDecoder) Lost() bool { return d.lost }
 
-func (d *WSDecoder) violate(k Kind, off int64, detail string) {
-	if d.OnViolation != nil {
-		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
-	}
-}
-
-func (d *WSDecoder) violatef(k Kind, off int64, format string, args ...any) {
-	d.violate(k, off, fmt.Sprintf(format, args...))
+func (d *WSDecoder) violate(k Kind, off int64, format string, args ...any) {
+	report(d.OnViolation, k, off, format, args...)
 }

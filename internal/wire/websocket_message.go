@@ -47,7 +47,7 @@ func (d *WSDecoder) join(h *WSHead) {
 	case !d.message.open:
 		d.message.begin(&d.frame)
 	default:
-		d.violatef(WSInterrupted, off, "a %s frame begins a message before the last frame of the one that began at %d", h.Opcode, d.message.off)
+		d.violate(WSInterrupted, off, "a %s frame begins a message before the last frame of the one that began at %d", h.Opcode, d.message.off)
 		if h.FIN {
 			d.belongs = slotAside
 			d.aside.begin(&d.frame)
@@ -69,7 +69,7 @@ func (d *WSDecoder) extend(m *wsMessage, h *WSHead) {
 		return
 	}
 	d.drop(m)
-	d.violatef(WSMessageOverLimit, d.frame.Off, "the message is over the limit of %d bytes", d.limit())
+	d.violate(WSMessageOverLimit, d.frame.Off, "the message is over the limit of %d bytes", d.limit())
 }
 
 func (d *WSDecoder) drop(m *wsMessage) {
@@ -117,7 +117,7 @@ func (d *WSDecoder) closeCode(m *wsMessage, p []byte) []byte {
 	m.digits++
 	d.pass(m, p[:1])
 	if m.digits == 2 && !LegalWSCloseCode(m.code) {
-		d.violatef(WSCloseCode, d.off-2, "the status code %d must not be in a Close frame", m.code)
+		d.violate(WSCloseCode, d.off-2, "the status code %d must not be in a Close frame", m.code)
 	}
 	return p[1:]
 }
@@ -126,10 +126,10 @@ func (d *WSDecoder) closeCode(m *wsMessage, p []byte) []byte {
 func (d *WSDecoder) violateText(m *wsMessage, why string) {
 	m.strict = false
 	if m.op == WSClose {
-		d.violate(WSCloseUTF8, d.off, "the reason of a Close frame has "+why)
+		d.violate(WSCloseUTF8, d.off, "the reason of a Close frame has %s", why)
 		return
 	}
-	d.violate(WSTextUTF8, d.off, "a text message has "+why)
+	d.violate(WSTextUTF8, d.off, "a text message has %s", why)
 }
 
 // collect adds payload bytes to a message. If they are all of it, they are not copied.
