@@ -55,26 +55,33 @@ func (d *ResponseDecoder) fieldLine(line []byte, fields *[]Field, done func()) {
 		done()
 		return
 	}
+	readField(line, fields, HTTPHeader, HTTPHeader, func(k Kind, format string, args ...any) { d.violate(k, d.lineOff, format, args...) })
+}
+
+// readField reads one line that is not empty into fields, leniently (RFC 9112, section 5). It reports a line that continues the
+// one before as the kind folded, any other breach as malformed, and returns the name.
+func readField(line []byte, fields *[]Field, folded, malformed Kind, violate func(k Kind, format string, args ...any)) (name string) {
 	if line[0] == ' ' || line[0] == '\t' {
-		d.violate(HTTPHeader, d.lineOff, "a field line is folded")
+		violate(folded, "the field line %.64q is folded: it continues the one before", line)
 		if n := len(*fields); n > 0 {
 			(*fields)[n-1].Value += " " + string(trimOWS(line))
 		}
-		return
+		return ""
 	}
-	name, value, ok := bytes.Cut(line, []byte(":"))
+	before, after, ok := bytes.Cut(line, []byte(":"))
 	if !ok {
-		d.violate(HTTPHeader, d.lineOff, "the field line %.64q has no colon", line)
-		return
+		violate(malformed, "the field line %.64q has no colon", line)
+		return ""
 	}
-	value = trimOWS(value)
-	if !httpguts.ValidHeaderFieldName(string(name)) {
-		d.violate(HTTPHeader, d.lineOff, "%.64q is not a field name", name)
+	name, value := string(before), string(trimOWS(after))
+	if !httpguts.ValidHeaderFieldName(name) {
+		violate(malformed, "%.64q is not a field name", name)
 	}
-	if !httpguts.ValidHeaderFieldValue(string(value)) {
-		d.violate(HTTPHeader, d.lineOff, "the value of %.64q has control characters", name)
+	if !httpguts.ValidHeaderFieldValue(value) {
+		violate(malformed, "the value of %.64q has control characters", name)
 	}
-	*fields = append(*fields, Field{Name: string(trimOWS(name)), Value: string(value)})
+	*fields = append(*fields, Field{Name: strings.Trim(name, " \t"), Value: value})
+	return name
 }
 
 // endHead is called at the empty line after the fields.

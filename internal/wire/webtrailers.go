@@ -45,33 +45,14 @@ func (d *webTrailers) violate(k Kind, format string, args ...any) {
 
 // line reads one line without its end.
 func (d *webTrailers) line(text []byte) {
-	switch {
-	case len(text) == 0:
+	if len(text) == 0 {
 		d.violate(WebTrailerBlankLine, "an empty line")
 		return
-	case text[0] == ' ' || text[0] == '\t':
-		d.violate(WebTrailerFolded, "the line %.64q continues the previous line", text)
-		if n := len(d.fields); n > 0 {
-			d.fields[n-1].Value += " " + string(trimOWS(text))
-		}
-		return
 	}
-	name, value, ok := bytes.Cut(text, []byte(":"))
-	if !ok {
-		d.violate(WebTrailerLine, "the line %.64q has no colon", text)
-		return
-	}
-	value = trimOWS(value)
-	switch {
-	case !httpguts.ValidHeaderFieldName(string(name)):
-		d.violate(WebTrailerLine, "%.64q is not a field name", name)
-	case strings.ToLower(string(name)) != string(name):
+	name := readField(text, &d.fields, WebTrailerFolded, WebTrailerLine, d.violate)
+	if strings.ToLower(name) != name && httpguts.ValidHeaderFieldName(name) {
 		d.violate(WebTrailerCase, "the name %.64q is not in lower case", name)
 	}
-	if !httpguts.ValidHeaderFieldValue(string(value)) {
-		d.violate(WebTrailerLine, "the value of %.64q has control characters", name)
-	}
-	d.fields = append(d.fields, Field{Name: string(trimOWS(name)), Value: string(value)})
 }
 
 // trimOWS removes optional white space at both ends.
