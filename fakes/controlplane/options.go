@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/fakes/virtual"
 )
 
 // The defaults of Options.
@@ -18,16 +17,12 @@ const (
 	defaultMaxTimeout   = 24 * time.Hour
 )
 
-// maxSpace is what the virtual files of all sandboxes may have together, in bytes.
-const maxSpace = 512 << 20
-
 // defaultTemplates are the templates that the SDKs ask for.
 func defaultTemplates() []string { return []string{"base", "code-interpreter-v1"} }
 
 // Options configure a Plane.
 type Options struct {
-	// Gateway configures the gateway of each sandbox. All sandboxes share its Memory, by default
-	// 512 MB. Its listener, its token and its home directory are not used, and neither are the
+	// Gateway configures the gateway of each sandbox. Its listener, its token and its home directory are not used, and neither are the
 	// seams of connections and servers.
 	Gateway gateway.Options
 	// APIKey is required as X-API-Key; "" accepts every key, and none.
@@ -77,9 +72,6 @@ func (o *Options) complete() error {
 		return errors.New("the limits of sandboxes are negative")
 	}
 	g := &o.Gateway
-	if g.Space == nil {
-		g.Space = virtual.NewSpace(maxSpace)
-	}
 	if g.Processes == gateway.ProcessesOS && o.APIKey == "" && !g.InsecureLocal {
 		return errors.New("processes os need an API key: without one, every client could run anything on this machine")
 	}

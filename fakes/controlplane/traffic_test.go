@@ -16,7 +16,6 @@ import (
 	"assay/fakes/files"
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
-	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/testkit"
@@ -362,37 +361,6 @@ func TestADeletionClosesTheWebSockets(t *testing.T) {
 	}
 	if ctx.Err() != nil {
 		t.Error("the WebSocket stays open")
-	}
-}
-
-func TestSandboxesShareTheirSpace(t *testing.T) {
-	t.Parallel()
-	s := start(t, gateway.Options{Space: virtual.NewSpace(16 << 20)}, controlplane.Options{}, "1.1")
-	const fill = `head -c 7000000 /dev/zero >/tmp/f && echo done`
-	output := func(box *sandbox) string {
-		t.Helper()
-		out, _, _, err := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(fill)).Rest()
-		if err != nil {
-			t.Error(err)
-		}
-		return out
-	}
-	first, second := s.create(base), s.create(base)
-	if out := output(first); out != "done\n" {
-		t.Fatalf("the first says %q", out)
-	}
-	third := s.create(base)
-	_ = output(second)
-	if out := output(third); out != "" {
-		t.Errorf("there is space for two, the third says %q", out)
-	}
-	for _, box := range []*sandbox{first, second} {
-		if status := s.api("DELETE /sandboxes/"+box.ID, "", nil); status != http.StatusNoContent {
-			t.Errorf("delete: %d", status)
-		}
-	}
-	if out := output(s.create(base)); out != "done\n" {
-		t.Errorf("after the others are gone, another says %q", out)
 	}
 }
 

@@ -56,21 +56,11 @@ func (s *service) watch(ctx context.Context, req watchRequest) (*watch, error) {
 	if err != nil {
 		return nil, rpcError("watch", name, err)
 	}
-	if !s.watchers.enter() {
-		return nil, problem(connect.CodeResourceExhausted, "%d directories are watched: remove some watchers first", maxWatchers)
-	}
 	w, err := s.Tree.Watch(at, req.GetRecursive())
 	if err != nil {
-		s.watchers.leave()
 		return nil, rpcError("watch", name, err)
 	}
 	return &watch{Watcher: w, server: s.Server, name: name, at: at, entries: req.GetIncludeEntry()}, nil
-}
-
-// end stops watching.
-func (w *watch) end() {
-	w.Close()
-	w.server.watchers.leave()
 }
 
 // event returns the message for a change. Its name is relative to the watched
@@ -119,7 +109,7 @@ func (s *service) WatchDir(ctx context.Context, req *connect.Request[envd.WatchD
 	if err != nil {
 		return err
 	}
-	defer w.end()
+	defer w.Close()
 	idle := s.Keepalive(req.Header())
 	if err := out.Send(&envd.WatchDirResponse{Event: &envd.WatchDirResponse_Start{Start: &envd.WatchDirResponse_StartEvent{}}}); err != nil {
 		return err
@@ -151,7 +141,7 @@ func (s *service) CreateWatcher(ctx context.Context, req *connect.Request[envd.C
 	}
 	id, ok := s.watchers.add(w)
 	if !ok {
-		w.end()
+		w.Close()
 		return nil, problem(connect.CodeUnavailable, "the sandbox is closing")
 	}
 	return connect.NewResponse(&envd.CreateWatcherResponse{WatcherId: id}), nil
@@ -176,6 +166,6 @@ func (s *service) RemoveWatcher(_ context.Context, req *connect.Request[envd.Rem
 	if err != nil {
 		return nil, err
 	}
-	w.end()
+	w.Close()
 	return connect.NewResponse(&envd.RemoveWatcherResponse{}), nil
 }

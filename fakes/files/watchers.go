@@ -7,33 +7,11 @@ import (
 	"connectrpc.com/connect"
 )
 
-// maxWatchers limits the watchers of a sandbox, streams and polled ones together.
-const maxWatchers = 1024
-
-// watchers are the polled watchers by id, and the number of all.
+// watchers are the polled watchers by id.
 type watchers struct {
 	mu     sync.Mutex
 	all    map[string]*watch
-	number int
 	closed bool
-}
-
-// enter counts a watcher, if there is room.
-func (a *watchers) enter() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.number >= maxWatchers {
-		return false
-	}
-	a.number++
-	return true
-}
-
-// leave gives the room back.
-func (a *watchers) leave() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.number--
 }
 
 // add gives a polled watcher an id; ok is false once the server is closed.
@@ -79,6 +57,6 @@ func (a *watchers) close() {
 	a.all, a.closed = map[string]*watch{}, true
 	a.mu.Unlock()
 	for _, w := range all {
-		w.end()
+		w.Close()
 	}
 }

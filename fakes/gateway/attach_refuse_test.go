@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+
 	"assay/fakes/gatewaytest"
 	"assay/fakes/stdio"
 )
@@ -221,7 +223,9 @@ type (
 	brokenTable struct{ Table }
 )
 
-func (fullTable) Start(Spec) (*Process, *Subscriber, error) { return nil, nil, errFull(7) }
+func (fullTable) Start(Spec) (*Process, *Subscriber, error) {
+	return nil, nil, connect.NewError(connect.CodeResourceExhausted, errors.New("full"))
+}
 func (brokenTable) Start(Spec) (*Process, *Subscriber, error) {
 	return nil, nil, errors.New("out of order")
 }

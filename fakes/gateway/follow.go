@@ -7,7 +7,7 @@ import (
 )
 
 // errLost reports that a subscriber was dropped because it was too slow.
-var errLost = errors.New("the reader is too slow: output beyond its backlog of 8 MiB, or less where many are slow, was dropped")
+var errLost = errors.New("the reader is too slow: output beyond its backlog of 8 MiB was dropped")
 
 // Follow sends the events of a process to a stream of the process service: start,
 // the output, and the end. It returns the error that ends the stream.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"assay/fakes/virtual"
@@ -45,27 +44,12 @@ const pieceMemory = 32
 // size returns the memory of a chunk.
 func (c Chunk) size() int { return len(c.Data) + pieceMemory }
 
-// The bounds of what the hubs of a gateway hold together. Beyond them, a process waits for a reader that is only lowWater behind, such a reader is given
-// up when the process cannot wait, and a log keeps only its end.
-const (
-	maxBacklogs = 128 << 20
-	lowWater    = 64 << 10
-	maxLogs     = 128 << 20
-	shortLog    = 4 << 10
-)
-
-// store counts what the hubs of a gateway hold together.
-type store struct {
-	backlogs, logs atomic.Int64
-}
-
 // hub distributes the output of one process to its subscribers, line by line, and
 // keeps the log. Output without a subscriber is only logged.
 type hub struct {
 	grace  time.Duration
 	fanout Fanout
 	pieces bool // output is published as it was written, not line by line
-	store  *store
 
 	mu       sync.Mutex
 	cutters  [virtual.PTY + 1]lineCutter
@@ -83,7 +67,7 @@ type hub struct {
 var _ Output = (*hub)(nil)
 
 func newHub(f Fanout) *hub {
-	return &hub{grace: stallGrace, fanout: f, store: &store{}, subs: map[*Subscriber]struct{}{}}
+	return &hub{grace: stallGrace, fanout: f, subs: map[*Subscriber]struct{}{}}
 }
 
 // Subscriber receives the output of one process. One goroutine may call its
@@ -137,7 +121,7 @@ func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
 func (s *Subscriber) sent(n int) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	s.behind(-n)
+	s.reader.Backlog -= n
 	s.hub.moved()
 }
 
@@ -148,8 +132,7 @@ func (s *Subscriber) close() {
 	if s.hub.fanout.Leave(s.reader) {
 		delete(s.hub.subs, s)
 	}
-	s.queue = nil
-	s.behind(-s.reader.Backlog)
+	s.queue, s.reader.Backlog = nil, 0
 	s.hub.moved()
 }
 
@@ -200,17 +183,11 @@ func (h *hub) flushRest(s virtual.Stream) {
 
 // publish queues c for every subscriber; it never blocks. Called with mu held.
 func (h *hub) publish(c Chunk) {
-	limit := maxLog
-	if h.store.logs.Load() > maxLogs {
-		limit = shortLog
-	}
-	before := h.log.size
-	h.log.add(c.Data, limit)
-	h.store.logs.Add(int64(h.log.size - before))
+	h.log.add(c.Data)
 	h.fanout.Publish(c)
 	for s := range h.subs {
 		for range h.fanout.Copies(s.reader, c) {
-			if n := s.reader.Backlog + c.size(); n > maxBacklog || n > lowWater && h.store.backlogs.Load() > maxBacklogs {
+			if s.reader.Backlog+c.size() > maxBacklog {
 				s.lost = true
 				delete(h.subs, s)
 				s.wake()
@@ -225,22 +202,13 @@ func (h *hub) publish(c Chunk) {
 // enqueue adds c to the queue of s. Called with mu held.
 func (s *Subscriber) enqueue(c Chunk) {
 	s.queue = append(s.queue, c)
-	s.behind(c.size())
-}
-
-// behind counts n more bytes that wait for s. Called with mu held.
-func (s *Subscriber) behind(n int) {
-	s.reader.Backlog += n
-	s.hub.store.backlogs.Add(int64(n))
+	s.reader.Backlog += c.size()
 }
 
 // crowded reports whether a writer has to wait for its subscribers. Called with
 // mu held.
 func (h *hub) crowded() bool {
-	if h.free || h.finished || len(h.subs) == 0 {
-		return false
-	}
-	return h.fanout.Waits(h.readers, h.stalled) || !h.stalled && h.store.backlogs.Load() > maxBacklogs && AllBehind(h.readers, lowWater)
+	return !h.free && !h.finished && len(h.subs) > 0 && h.fanout.Waits(h.readers, h.stalled)
 }
 
 // readers iterates over the readers of all subscribers.
@@ -310,14 +278,6 @@ func (h *hub) end() {
 		s.wake()
 	}
 	clear(h.subs)
-}
-
-// forget drops the log of a process that is no longer kept.
-func (h *hub) forget() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.store.logs.Add(int64(-h.log.size))
-	h.log = logBuffer{}
 }
 
 // logged returns the log so far.

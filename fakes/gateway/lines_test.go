@@ -91,9 +91,9 @@ func TestALogKeepsTheLastPieces(t *testing.T) {
 	var b logBuffer
 	piece := bytes.Repeat([]byte("x"), 1000)
 	for range 1000 {
-		b.add(piece, maxLog)
+		b.add(piece)
 	}
-	b.add([]byte("last\n"), maxLog)
+	b.add([]byte("last\n"))
 	got := b.bytes()
 	if len(got) > maxLog || len(got) < maxLog*9/10 || !bytes.HasSuffix(got, []byte("last\n")) {
 		t.Errorf("a log of %d bytes, want at most %d and the last line", len(got), maxLog)

@@ -1,7 +1,5 @@
 package gateway
 
-import "bytes"
-
 // maxLog limits the memory of the log of one process. Older output is dropped in whole
 // pieces, so that a log starts at the start of a line.
 const maxLog = 256 << 10
@@ -12,15 +10,12 @@ type logBuffer struct {
 	size   int
 }
 
-// add keeps p, which must not be changed afterwards, and drops what is beyond the limit.
-func (b *logBuffer) add(p []byte, limit int) {
-	if limit < maxLog {
-		p = bytes.Clone(p) // it may be a part of a large piece
-	}
+// add keeps p, which must not be changed afterwards.
+func (b *logBuffer) add(p []byte) {
 	b.pieces = append(b.pieces, p)
 	b.size += len(p) + pieceMemory
 	drop := 0
-	for b.size > limit {
+	for b.size > maxLog {
 		b.size -= len(b.pieces[drop]) + pieceMemory
 		b.pieces[drop] = nil
 		drop++

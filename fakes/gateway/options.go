@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"assay/fakes/virtual"
 )
 
 // defaultMetricsPrefix is the prefix of the names of the counters.
@@ -79,8 +77,6 @@ type Options struct {
 	// FirstPID is the first pid of virtual processes; 0 means the default of package
 	// virtual.
 	FirstPID uint32
-	// Space limits the virtual files of several gateways together; nil is no limit besides that of each gateway.
-	Space *virtual.Space
 	// CompressFrom is the minimum size in bytes of a response message that is
 	// compressed.
 	CompressFrom int

@@ -86,7 +86,6 @@ type Process struct {
 	sent     uint64 // signals that were sent through the gateway: bit n is signal n
 	result   *Ending
 	stopTime func() bool // stops the time limit
-	stopKeep func() bool // stops the retention
 }
 
 // Abandon stops the wait for other holders of the output.

@@ -73,8 +73,7 @@ func (s virtualSandbox) Start(spec virtual.Spec) (Run, error) {
 func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
 	keep := func() error { return nil }
 	if o.Processes != ProcessesOS {
-		s := virtual.New(virtual.Options{FirstPID: o.FirstPID, Space: o.Space})
-		return virtualSandbox{s}, func() error { s.Discard(); return nil }, nil
+		return virtualSandbox{virtual.New(virtual.Options{FirstPID: o.FirstPID})}, keep, nil
 	}
 	if !realProcesses {
 		return nil, nil, errors.New("real processes need Linux, macOS or another Unix: this system has virtual ones only")

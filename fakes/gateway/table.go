@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -11,11 +12,16 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/virtual"
 	"assay/internal/crash"
 	envd "assay/internal/envd/process"
+)
+
+// The bounds of the table: processes that run, and those that ended.
+const (
+	maxProcesses = 64 << 10
+	maxKept      = 16 << 10
 )
 
 // retention is how long Connect still finds an ended process, on the gateway's own clock: long enough for
@@ -64,7 +70,6 @@ type table struct {
 	seams    Seams
 	// pieces and untilDrained are Options.OutputInPieces and ListUntilDrained.
 	pieces, untilDrained bool
-	most                 int // processes
 
 	// self is the decorated table, which the timers use too.
 	self Table
@@ -75,9 +80,7 @@ type table struct {
 	live   map[uint32]*Process
 	kept   map[uint32]*Process // ended, or killed and dying
 	ended  []*Process          // those of kept that have ended, in order
-	words  int                 // of ended
 	busy   int                 // processes that are starting, running or dying
-	store  store
 	serial uint64
 	closed bool
 }
@@ -86,7 +89,7 @@ var _ Table = (*table)(nil)
 
 func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(apply[Fanout](t.seams.Fanout, fair{}))}
-	p.hub.pieces, p.hub.store = t.pieces || s.Raw, &t.store
+	p.hub.pieces = t.pieces || s.Raw
 	if s.Patience > 0 {
 		p.hub.grace = s.Patience
 	}
@@ -139,6 +142,24 @@ func (t *table) enter(p *Process) {
 		p.Abandon()
 		_ = p.run.Signal(syscall.SIGKILL) // it may have ended
 	}
+}
+
+// admit makes room for a process, or returns why there is none.
+func (t *table) admit() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy >= maxProcesses {
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d processes run: end some before you start another", t.busy))
+	}
+	t.busy++
+	return nil
+}
+
+// leave gives the room back.
+func (t *table) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.busy--
 }
 
 // visible returns the table with its decorators.
@@ -213,7 +234,7 @@ func (t *table) finalize(p *Process, by cause, how Finish) {
 	t.count.Finished(how)
 }
 
-// keep stores the end event, and forgets p after the retention.
+// keep stores the end event, with which Attach finds p for a while.
 func (t *table) keep(p *Process, e Ending) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,36 +244,18 @@ func (t *table) keep(p *Process, e Ending) {
 	if p.stopTime != nil {
 		p.stopTime()
 	}
-	if t.closed {
-		return
-	}
-	p.stopKeep = t.own.AfterFunc(retention, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.forget(p)
-	})
 	t.ended = append(t.ended, p)
-	t.words += p.words()
-	for len(t.ended) > maxKept || t.words > maxKeptWords {
-		t.forget(t.ended[0])
-	}
+	t.forget()
 }
 
-// words is the size of the requested configuration.
-func (p *Process) words() int { return proto.Size(configOf(p)) }
-
-// forget drops an ended process and those that ended before. Called with mu held.
-func (t *table) forget(p *Process) {
-	n := slices.Index(t.ended, p) + 1
-	for _, p := range t.ended[:n] {
-		if t.kept[p.PID] == p {
+// forget drops the processes that ended long ago, and the oldest where many end. Called with mu held.
+func (t *table) forget() {
+	for len(t.ended) > maxKept || len(t.ended) > 0 && time.Since(t.ended[0].result.At) >= t.own.Real(retention) {
+		if p := t.ended[0]; t.kept[p.PID] == p {
 			delete(t.kept, p.PID)
 		}
-		p.hub.forget()
-		p.stopKeep()
-		t.words -= p.words()
+		t.ended = t.ended[1:]
 	}
-	t.ended = slices.Delete(t.ended, 0, n)
 }
 
 func (t *table) Find(s Selector) (*Process, error) {
@@ -267,6 +270,7 @@ func (t *table) Attach(s Selector) (*Process, error) {
 	if p, err := t.pick(t.live, s); err == nil {
 		return p, nil
 	}
+	t.forget()
 	return t.pick(t.kept, s)
 }
 
@@ -396,11 +400,6 @@ func (t *table) close() {
 	t.mu.Unlock()
 	for _, p := range all {
 		t.letDie(p)
-		p.mu.Lock()
-		if p.stopKeep != nil {
-			p.stopKeep()
-		}
-		p.mu.Unlock()
 	}
 	t.box.KillAll()
 }

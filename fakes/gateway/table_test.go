@@ -263,7 +263,7 @@ func TestATableHasRoomForSoManyProcesses(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, Options{})
 	tab := g.table
-	tab.busy = tab.most - 1
+	tab.busy = maxProcesses - 1
 	p, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: "/bin/cat"}, Stdin: true})
 	defer sub.close()
 	if _, _, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/true"}}); connect.CodeOf(err) != connect.CodeResourceExhausted {
@@ -279,30 +279,4 @@ func TestATableHasRoomForSoManyProcesses(t *testing.T) {
 		}
 		return err
 	})
-}
-
-// Ended processes are forgotten early where their commands are long.
-func TestLongCommandsAreNotKept(t *testing.T) {
-	t.Parallel()
-	tab, _, box := newStubTable(t)
-	long := &envd.ProcessConfig{Cmd: strings.Repeat("x", 1<<20)}
-	const n = 2 * maxKeptWords >> 20
-	var last *Process
-	for i := range n {
-		p, sub := run(t, tab, Spec{Config: long})
-		box.At(i).Exit(virtual.Status{})
-		if _, err := followed(tab, p, sub, false); err != nil {
-			t.Fatal(err)
-		}
-		last = p
-	}
-	tab.mu.Lock()
-	kept, words := len(tab.ended), tab.words
-	tab.mu.Unlock()
-	if kept < n/4 || kept > n/2 || words > maxKeptWords || words < kept<<20 {
-		t.Errorf("%d of %d are kept, with %d bytes", kept, n, words)
-	}
-	if _, err := tab.Attach(Selector{PID: last.PID}); err != nil {
-		t.Errorf("the last: %v", err)
-	}
 }

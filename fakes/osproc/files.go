@@ -33,8 +33,7 @@ type files struct {
 	real string // the home without links
 	err  error
 
-	room   tree.Room // for the events of watchers
-	owners sync.Map  // names of users and groups by number
+	owners sync.Map // names of users and groups by number
 	kept   kept
 }
 

@@ -47,7 +47,7 @@ func (t *files) Watch(name string, recursive bool) (tree.Watcher, error) {
 		return nil, failure("watch", name, err)
 	}
 	w := &watcher{
-		Queue: tree.NewQueue(&t.room), files: t, notify: notify, reported: path.Clean(name), rel: at.rel, recursive: recursive,
+		Queue: &tree.Queue{}, files: t, notify: notify, reported: path.Clean(name), rel: at.rel, recursive: recursive,
 		dirs: make(map[string]bool), uploads: make(map[string]byte),
 	}
 	if err := w.add(at.rel, false); err != nil {

@@ -5,40 +5,22 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
 // MaxEvents is how many unread events a [Queue] keeps.
 const MaxEvents = 50_000
 
-// maxEventBytes limits the unread events of all queues of one [Room].
-const maxEventBytes = 64 << 20
-
-// Room is the memory for unread events that the queues of one tree share. The
-// zero value is empty.
-type Room struct{ used atomic.Int64 }
-
-// eventMemory is the memory of an event without its path.
-const eventMemory = 64
-
-func (e Event) memory() int64 { return int64(len(e.Path)) + eventMemory }
-
 // Queue is the part of a [Watcher] that keeps the events until they are read. A
 // queue that is full forgets all later events: the reader gets those that were
-// kept, and then EOVERFLOW. Create it with [NewQueue]. It is safe for concurrent
+// kept, and then EOVERFLOW. The zero value is empty. It is safe for concurrent
 // use, and uses no goroutine.
 type Queue struct {
-	room *Room
-
 	mu      sync.Mutex
 	events  []Event
 	end     error         // what follows the events that were kept
 	changed chan struct{} // closed by the next change, nil if nobody waits
 }
-
-// NewQueue creates an empty queue.
-func NewQueue(room *Room) *Queue { return &Queue{room: room} }
 
 // Add keeps an event. An event that repeats the last unread one is dropped, as
 // the kernel does.
@@ -48,10 +30,7 @@ func (q *Queue) Add(e Event) {
 	if n := len(q.events); q.end != nil || n > 0 && q.events[n-1] == e {
 		return
 	}
-	if len(q.events) >= MaxEvents || q.room.used.Add(e.memory()) > maxEventBytes {
-		if len(q.events) < MaxEvents {
-			q.room.used.Add(-e.memory())
-		}
+	if len(q.events) >= MaxEvents {
 		q.endLocked(fmt.Errorf("too many unread changes: %w", syscall.EOVERFLOW))
 		return
 	}
@@ -89,7 +68,6 @@ func (q *Queue) Next(ctx context.Context) (Event, error) {
 		if len(q.events) > 0 {
 			e := q.events[0]
 			q.events = q.events[1:]
-			q.room.used.Add(-e.memory())
 			q.mu.Unlock()
 			return e, nil
 		}
@@ -115,16 +93,8 @@ func (q *Queue) Next(ctx context.Context) (Event, error) {
 func (q *Queue) Pending() []Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.take()
-}
-
-// take empties the queue. The caller holds mu.
-func (q *Queue) take() []Event {
 	all := q.events
 	q.events = nil
-	for _, e := range all {
-		q.room.used.Add(-e.memory())
-	}
 	return all
 }
 
@@ -132,7 +102,6 @@ func (q *Queue) take() []Event {
 func (q *Queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.take()
-	q.end = fs.ErrClosed
+	q.events, q.end = nil, fs.ErrClosed
 	q.wake()
 }

@@ -13,7 +13,7 @@ import (
 
 func TestAQueueKeepsOrderAndDropsARepeatedEvent(t *testing.T) {
 	t.Parallel()
-	q := NewQueue(&Room{})
+	q := &Queue{}
 	for _, e := range []Event{{Created, "/a"}, {Written, "/a"}, {Written, "/a"}, {Changed, "/a"}, {Written, "/a"}} {
 		q.Add(e)
 	}
@@ -23,9 +23,6 @@ func TestAQueueKeepsOrderAndDropsARepeatedEvent(t *testing.T) {
 	}
 	if s := strings.Join(got, " "); s != "create write chmod write" {
 		t.Errorf("pending: %s", s)
-	}
-	if q.room.used.Load() != 0 {
-		t.Errorf("%d bytes are still counted", q.room.used.Load())
 	}
 }
 
@@ -44,7 +41,7 @@ func TestNextWaitsForAnEventTheEndOrItsContext(t *testing.T) {
 			"failure": {func(q *Queue, _ func()) { q.Fail(syscall.EOVERFLOW) }, result{err: syscall.EOVERFLOW}},
 			"context": {func(_ *Queue, cancel func()) { cancel() }, result{err: context.Canceled}},
 		} {
-			q := NewQueue(&Room{})
+			q := &Queue{}
 			ctx, cancel := context.WithCancel(t.Context())
 			got := make(chan result, 1)
 			go func() {
@@ -66,7 +63,7 @@ func TestNextWaitsForAnEventTheEndOrItsContext(t *testing.T) {
 
 func TestAFullQueueGivesWhatItKeptAndThenOverflow(t *testing.T) {
 	t.Parallel()
-	q := NewQueue(&Room{})
+	q := &Queue{}
 	for i := range MaxEvents + 10 {
 		q.Add(Event{Created, strconv.Itoa(i)})
 	}
@@ -79,33 +76,5 @@ func TestAFullQueueGivesWhatItKeptAndThenOverflow(t *testing.T) {
 	}
 	if _, err := q.Next(ctx); !errors.Is(err, syscall.EOVERFLOW) {
 		t.Errorf("after the events: %v", err)
-	}
-	if q.room.used.Load() != 0 {
-		t.Errorf("%d bytes are still counted", q.room.used.Load())
-	}
-}
-
-func TestTheQueuesOfATreeShareTheirRoom(t *testing.T) {
-	t.Parallel()
-	room := &Room{}
-	long := strings.Repeat("x", 4000)
-	queues := []*Queue{NewQueue(room), NewQueue(room)}
-	for i := range MaxEvents {
-		queues[i%2].Add(Event{Created, long + strconv.Itoa(i)})
-	}
-	if used := room.used.Load(); used > maxEventBytes {
-		t.Errorf("%d bytes are kept", used)
-	}
-	for _, q := range queues {
-		if n := len(q.Pending()); n == 0 || n == MaxEvents/2 {
-			t.Errorf("a queue kept %d events", n)
-		}
-		if _, err := q.Next(t.Context()); !errors.Is(err, syscall.EOVERFLOW) {
-			t.Error(err)
-		}
-		q.Close()
-	}
-	if room.used.Load() != 0 {
-		t.Errorf("%d bytes are still counted", room.used.Load())
 	}
 }

@@ -18,7 +18,7 @@
 // and tty support it. A shell on it prompts, controls jobs and survives ^C. Package osproc runs the same Specs as real processes, and a table of scripts
 // compares the two.
 //
-// A command has at most 256 processes, and a value of a shell 32 MiB; all files of a system have 128 MB. While the heap of this process, without
+// A command has at most 256 processes, and a value of a shell 32 MiB; the contents of all files have 128 MB. While the heap of this process, without
 // garbage, is larger than 4 GiB, nothing starts, and no command goes on. A shell out of memory prints "Out of space" and exits with 2.
 //
 // Known differences from a Linux terminal: processes never stop, so ^Z does nothing, and a background job that reads the terminal waits forever; ^C does

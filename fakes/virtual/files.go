@@ -14,8 +14,8 @@ import (
 	filetree "assay/fakes/tree"
 )
 
-// Files returns the files of the sandbox, which its commands see too. The root, and /dev, cannot be moved or removed (EBUSY). Unread events of all watchers
-// have at most 64 MB, and there are at most 1024 watchers.
+// Files returns the files of the sandbox, which its commands see too. The root, and /dev, cannot be moved or removed (EBUSY). There are at most 1024
+// watchers.
 func (s *System) Files() filetree.Tree { return files{s.fs} }
 
 // files presents a file system as a tree.
@@ -74,8 +74,8 @@ func (t files) ReadDir(name string) ([]filetree.Entry, error) {
 }
 
 func (t files) Open(name string) (filetree.File, error) {
-	t.fs.mu.Lock()
-	defer t.fs.mu.Unlock()
+	t.fs.mu.RLock()
+	defer t.fs.mu.RUnlock()
 	at, err := t.fs.existing(name, follow)
 	if err == nil {
 		err = at.node.contentError()
@@ -83,7 +83,6 @@ func (t files) Open(name string) (filetree.File, error) {
 	if err != nil {
 		return nil, failure("open", name, err)
 	}
-	at.node.open++
 	return &reader{fs: t.fs, node: at.node, entry: at.node.entry(path.Base(path.Clean(name)))}, nil
 }
 
@@ -215,6 +214,5 @@ func (r *reader) Close() error {
 		return fs.ErrClosed
 	}
 	r.closed = true
-	r.fs.release(r.node)
 	return nil
 }

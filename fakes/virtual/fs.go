@@ -12,16 +12,15 @@ import (
 	filetree "assay/fakes/tree"
 )
 
-// maxFiles limits the memory of all files together, empty ones included; beyond it a write fails with "No space left on device".
+// maxFiles limits the contents of all files together; beyond it a write fails with "No space left on device".
 const maxFiles = 128 << 20
 
 // fileSystem is a tree in memory. The only effective permission is the executable bit.
 type fileSystem struct {
 	mu       sync.RWMutex // guards the tree, the contents of all nodes, and the watchers
 	root     *node
-	space    budget // of the files
+	used     int // bytes of the contents that have a name
 	watchers map[*node][]*watcher
-	room     filetree.Room // of their events
 }
 
 // node is a file, a directory (with entries), a symbolic link (with target), a device (with device) or a program (with program, its name).
@@ -35,7 +34,6 @@ type node struct {
 	metadata map[string]string
 	device   description
 	program  string
-	open     int    // descriptions of a file
 	links    int    // entries that name it; 0 once it is removed from the tree
 	parent   *node  // the directory of the first of these entries, nil if only others are left
 	name     string // of the entry in parent
@@ -47,9 +45,9 @@ const superuser = "root"
 // accounts are the users and their homes.
 var accounts = map[string]string{superuser: "/root", "user": "/home/user"} //nolint:gochecknoglobals // read only
 
-// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin. Its files also count in shared.
-func newFileSystem(programs []string, shared *budget) *fileSystem {
-	f := &fileSystem{root: newDir(superuser), watchers: make(map[*node][]*watcher), space: budget{limit: maxFiles, parent: shared}}
+// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin.
+func newFileSystem(programs []string) *fileSystem {
+	f := &fileSystem{root: newDir(superuser), watchers: make(map[*node][]*watcher)}
 	f.root.links = 1
 	for _, dir := range []string{
 		"/home/user", "/root", "/sbin", "/tmp", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/var/tmp",
@@ -109,40 +107,12 @@ func (f *fileSystem) info(name string, end ending) (fs.FileInfo, error) {
 	return at.node.info(path.Base(name)), nil
 }
 
-// fileMemory is what an entry counts without its name and content.
-const fileMemory = 2 << 10
-
-// pairMemory is what a pair of metadata counts without its text.
-const pairMemory = 128
-
-// size is what a node counts besides its entries.
-func (n *node) size() int { return len(n.data) + len(n.target) + pairsSize(n.metadata) }
-
-func pairsSize(pairs map[string]string) int {
-	sum := 0
-	for k, v := range pairs {
-		sum += pairMemory + len(k) + len(v)
-	}
-	return sum
-}
-
-// take reserves space, fits reports whether there is so much, and give gives it back, or counts more without a check where n is negative. The caller
-// holds mu.
-func (f *fileSystem) take(n int) bool { return f.space.take(n) }
-
-func (f *fileSystem) fits(n int) bool {
-	if !f.take(n) {
-		return false
-	}
-	f.give(n)
-	return true
-}
-
-func (f *fileSystem) give(n int) { f.space.give(n) }
+// fits reports whether there is space for n more bytes. The caller holds mu.
+func (f *fileSystem) fits(n int) bool { return f.used+n <= maxFiles }
 
 // add puts a new node into a directory, unless the file system is full. The caller holds mu.
 func (f *fileSystem) add(dir *node, base string, n *node) error {
-	if !f.fits(fileMemory + len(base) + n.size()) {
+	if !f.fits(len(n.data)) {
 		return syscall.ENOSPC
 	}
 	f.put(dir, base, n)
@@ -152,13 +122,12 @@ func (f *fileSystem) add(dir *node, base string, n *node) error {
 
 // put puts a new node into a directory and counts it.
 func (f *fileSystem) put(dir *node, base string, n *node) {
-	f.give(-n.size())
+	f.used += len(n.data)
 	f.attach(dir, base, n)
 }
 
 // attach puts a node that is counted into a directory.
 func (f *fileSystem) attach(dir *node, base string, n *node) {
-	f.give(-fileMemory - len(base))
 	dir.entries[base] = n
 	dir.modified = time.Now()
 	if n.links++; n.parent == nil {
@@ -169,7 +138,6 @@ func (f *fileSystem) attach(dir *node, base string, n *node) {
 // detach removes an entry, not what it names.
 func (f *fileSystem) detach(dir *node, base string) {
 	n := dir.entries[base]
-	f.give(fileMemory + len(base))
 	delete(dir.entries, base)
 	dir.modified = time.Now()
 	if n.links--; n.parent == dir && n.name == base {
@@ -177,7 +145,7 @@ func (f *fileSystem) detach(dir *node, base string) {
 	}
 }
 
-// drop removes an entry, with everything below it. The content of a file that is open counts until its last close. The caller holds mu.
+// drop removes an entry, with everything below it. The caller holds mu.
 func (f *fileSystem) drop(dir *node, base string) {
 	n := dir.entries[base]
 	for _, child := range n.names() {
@@ -185,8 +153,8 @@ func (f *fileSystem) drop(dir *node, base string) {
 		f.notify(n, child, filetree.Removed)
 	}
 	f.detach(dir, base)
-	if n.links == 0 && n.open == 0 {
-		f.give(n.size())
+	if n.links == 0 {
+		f.used -= len(n.data)
 	}
 	f.leave(n, filetree.Removed)
 }

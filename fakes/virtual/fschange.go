@@ -59,13 +59,11 @@ func (f *fileSystem) link(from, name string) error {
 		return syscall.EPERM
 	}
 	at, err := f.free(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case at.slash:
+	}
+	if at.slash {
 		return syscall.ENOENT
-	case !f.fits(fileMemory + len(at.base)):
-		return syscall.ENOSPC
 	}
 	f.attach(at.dir, at.base, old.node)
 	f.notify(at.dir, at.base, filetree.Created)

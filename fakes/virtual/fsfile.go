@@ -42,12 +42,11 @@ func (f *fileSystem) open(name string, mode openMode, owner string) (*file, erro
 		return nil, syscall.ETXTBSY
 	}
 	if mode == openWrite && !at.made {
-		f.give(len(n.data))
+		f.used -= len(n.data)
 		n.data = nil
 		n.modified = time.Now()
 		f.wrote(n, at.dir, at.base, filetree.Written)
 	}
-	n.open++
 	return newFile(&regular{fs: f, node: n, mode: mode, dir: at.dir, base: at.base}), nil
 }
 
@@ -104,8 +103,11 @@ func (r *regular) write(s stop, b []byte) error {
 	}
 	end := r.off + len(b)
 	if grow := end - len(r.node.data); grow > 0 {
-		if !r.fs.take(grow) {
+		if end > maxFiles || !r.fs.fits(grow) {
 			return syscall.ENOSPC
+		}
+		if r.node.links > 0 {
+			r.fs.used += grow
 		}
 		r.node.data = append(r.node.data, make([]byte, grow)...)
 	}
@@ -116,13 +118,4 @@ func (r *regular) write(s stop, b []byte) error {
 	return nil
 }
 
-func (r *regular) close() { r.fs.release(r.node) }
-
-// release ends a description of a node. The content of a removed file is given back with the last one.
-func (f *fileSystem) release(n *node) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n.open--; n.open == 0 && n.links == 0 {
-		f.give(n.size())
-	}
-}
+func (r *regular) close() {}

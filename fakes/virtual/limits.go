@@ -3,7 +3,6 @@ package virtual
 import (
 	"runtime"
 	"runtime/metrics"
-	"sync/atomic"
 	"time"
 )
 
@@ -56,30 +55,4 @@ func (p *Process) goOn() bool {
 		p.end(Status{Signal: sigKILL})
 	}
 	return !p.dead.Load()
-}
-
-// budget counts the bytes of files up to a limit, and also in its parent.
-type budget struct {
-	limit  int64
-	used   atomic.Int64
-	parent *budget
-}
-
-// take counts n bytes, or returns false if they do not fit.
-func (b *budget) take(n int) bool {
-	if b == nil || n == 0 {
-		return true
-	}
-	if b.used.Add(int64(n)) > b.limit || !b.parent.take(n) {
-		b.used.Add(int64(-n))
-		return false
-	}
-	return true
-}
-
-// give returns n bytes, or counts more without a check where n is negative.
-func (b *budget) give(n int) {
-	for ; b != nil; b = b.parent {
-		b.used.Add(int64(-n))
-	}
 }

@@ -48,41 +48,18 @@ type System struct {
 type Options struct {
 	// FirstPID is the first assigned pid (default 1000); pids count up and wrap below 4194304.
 	FirstPID uint32
-	// Space limits the files of several systems together; nil is no limit besides that of each system.
-	Space *Space
 }
 
-// Space is the space for files that several systems share. See [System.Discard].
-type Space struct{ budget }
-
-// NewSpace returns a Space of so many bytes.
-func NewSpace(limit int64) *Space { return &Space{budget{limit: limit}} }
-
-// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes and a shared Space it needs no
-// closing.
+// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes it needs no closing.
 func New(o Options) *System {
 	first := o.FirstPID
 	if first == 0 || first >= maxPID {
 		first = defaultFirstPID
 	}
-	var shared *budget
-	if o.Space != nil {
-		shared = &o.Space.budget
-	}
 	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), heap: HeapSize}
 	s.scripts = scripts{running: make(map[scriptKey]*parsed)}
-	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)), shared)
+	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)))
 	return s
-}
-
-// Discard gives the space of the files back to the shared Space, and lets no file grow from now on. Call it once, after KillAll.
-func (s *System) Discard() {
-	f := s.fs
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.space.limit = 0
-	f.space.parent.give(int(f.space.used.Load()))
-	f.space.parent = nil
 }
 
 // KillAll kills every process of the system and returns when the table is empty. It does not wait for a blocked Output callback; Drained closes when the

@@ -10,7 +10,7 @@ import (
 	filetree "assay/fakes/tree"
 )
 
-// Create begins a new content. It counts as used space while it is written, beside the old one.
+// Create begins a new content.
 func (t files) Create(name, user string) (filetree.Upload, error) {
 	t.fs.mu.RLock()
 	defer t.fs.mu.RUnlock()
@@ -51,7 +51,7 @@ func (u *upload) Write(p []byte) (int, error) {
 	if u.done {
 		return 0, failure("write", u.name, syscall.EBADF)
 	}
-	if !u.fs.reserve(len(p)) {
+	if len(u.data)+len(p) > maxFiles {
 		return 0, failure("write", u.name, syscall.ENOSPC)
 	}
 	u.data = append(u.data, p...)
@@ -71,10 +71,8 @@ func (u *upload) Commit() error {
 		return failure("create", u.name, syscall.EBADF)
 	}
 	u.done = true
-	f := u.fs
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.give(len(u.data))
+	u.fs.mu.Lock()
+	defer u.fs.mu.Unlock()
 	if err := u.replace(); err != nil {
 		u.data = nil
 		return fmt.Errorf("create %q: %w", u.name, err)
@@ -101,7 +99,7 @@ func (u *upload) replace() error {
 		}
 		return nil
 	}
-	if !f.fits(n.size()) {
+	if !f.fits(len(n.data)) {
 		return syscall.ENOSPC
 	}
 	n.mode = at.node.mode
@@ -115,22 +113,5 @@ func (u *upload) replace() error {
 func (u *upload) Abort() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.done {
-		u.done = true
-		u.fs.unreserve(len(u.data))
-		u.data = nil
-	}
-}
-
-// reserve is take for a caller without mu, and unreserve gives back what it took.
-func (f *fileSystem) reserve(n int) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.take(n)
-}
-
-func (f *fileSystem) unreserve(n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.give(n)
+	u.done, u.data = true, nil
 }

@@ -39,7 +39,7 @@ func (f *fileSystem) watch(name string, recursive bool) (*watcher, error) {
 	if n >= maxWatchers {
 		return nil, syscall.ENOSPC
 	}
-	w := &watcher{Queue: filetree.NewQueue(&f.room), fs: f, node: at.node, path: path.Clean(name), recursive: recursive}
+	w := &watcher{Queue: &filetree.Queue{}, fs: f, node: at.node, path: path.Clean(name), recursive: recursive}
 	f.watchers[at.node] = append(f.watchers[at.node], w)
 	return w, nil
 }
