@@ -147,7 +147,7 @@ func newTable(box Sandbox, o Options, b *books, own clock) *table {
 	return &table{
 		box: box, own: own, settings: newSettings(o), count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
 		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
-		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
+		wrap: newWrapper(o.Wrap, func(program string) bool { return HasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
 	}
 }

@@ -45,8 +45,8 @@ func (w *wrapper) words(sandbox string) []string {
 	return out
 }
 
-// hasProgram asks a sandbox's shell whether a program exists in it.
-func hasProgram(box Sandbox, program string) bool {
+// HasProgram asks a sandbox's shell whether a program exists in it.
+func HasProgram(box Sandbox, program string) bool {
 	p, err := box.Start(virtual.Spec{
 		Argv:   []string{"/bin/sh", "-c", `command -v "$1"`, "sh", program},
 		Output: func(virtual.Stream, []byte) {},

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"assay/fakes/controlplane"
@@ -114,27 +113,20 @@ func (i immortal) Kill(id string) error {
 // forgetful hides a deleted sandbox instead of ending it.
 type forgetful struct {
 	controlplane.Sandboxes
-	mu     sync.Mutex
-	hidden map[string]bool
+	hidden notes[bool]
 }
 
 func (f *forgetful) Kill(id string) error {
-	if _, err := f.Find(id); err != nil {
-		return err
+	_, err := f.Find(id)
+	if err == nil {
+		f.hidden.put(id, true)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.hidden == nil {
-		f.hidden = map[string]bool{}
-	}
-	f.hidden[id] = true
-	return nil
+	return err
 }
 
 func (f *forgetful) isHidden(id string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.hidden[id]
+	_, hidden := f.hidden.get(id)
+	return hidden
 }
 
 // gone is the error for a sandbox that does not exist.
@@ -164,11 +156,15 @@ func (f *forgetful) List() []controlplane.Info {
 type haunted struct {
 	controlplane.Sandboxes
 	finds, deletes, connects bool
-	known                    knownSandboxes
+	known                    notes[controlplane.Info] // as they were created
 }
 
 func (h *haunted) Create(s controlplane.Spec) (controlplane.Info, error) {
-	return h.known.add(h.Sandboxes.Create(s))
+	i, err := h.Sandboxes.Create(s)
+	if err == nil {
+		h.known.put(i.ID, i)
+	}
+	return i, err
 }
 
 func (h *haunted) Find(id string) (controlplane.Info, error) {
@@ -193,32 +189,6 @@ func (h *haunted) Connect(id string, d time.Duration) (controlplane.Info, bool, 
 		return old, false, nil
 	}
 	return i, resumed, err
-}
-
-// knownSandboxes are sandboxes as they were created.
-type knownSandboxes struct {
-	mu  sync.Mutex
-	all map[string]controlplane.Info
-}
-
-// add remembers a sandbox that was created.
-func (k *knownSandboxes) add(i controlplane.Info, err error) (controlplane.Info, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.all == nil || len(k.all) >= maxMemory {
-		k.all = map[string]controlplane.Info{}
-	}
-	if err == nil {
-		k.all[i.ID] = i
-	}
-	return i, err
-}
-
-func (k *knownSandboxes) get(id string) (controlplane.Info, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	i, ok := k.all[id]
-	return i, ok
 }
 
 // hastyConnect sets the timeout with every connect.

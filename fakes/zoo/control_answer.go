@@ -153,25 +153,28 @@ func controlVariants() []variant {
 var fraction = regexp.MustCompile(`(T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z`)
 
 // onAPI decorates the requests to the API.
-func onAPI(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*build) {
+func onAPI(serve middleware) func(*build) {
 	return func(b *build) {
 		seams := b.controlSeams()
-		seams.API = around(seams.API, func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
-		})
+		seams.API = around(seams.API, serve.over)
 	}
 }
 
 // onReply changes the responses of the API.
 func onReply(change func(r *http.Request, a *httptest.ResponseRecorder)) func(*build) {
 	return onAPI(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := httptest.NewRecorder()
-		next.ServeHTTP(a, r)
-		change(r, a)
-		maps.Copy(w.Header(), a.Header())
-		w.WriteHeader(a.Code)
-		_, _ = w.Write(a.Body.Bytes()) // an error means that the client has gone
+		reply(w, r, next, func(a *httptest.ResponseRecorder) { change(r, a) })
 	})
+}
+
+// reply serves a request and changes the response.
+func reply(w http.ResponseWriter, r *http.Request, next http.Handler, change func(a *httptest.ResponseRecorder)) {
+	a := httptest.NewRecorder()
+	next.ServeHTTP(a, r)
+	change(a)
+	maps.Copy(w.Header(), a.Header())
+	w.WriteHeader(a.Code)
+	_, _ = w.Write(a.Body.Bytes()) // an error means that the client has gone
 }
 
 // onMembers changes the objects in the responses of the API: a single one, or those of a list.
@@ -225,22 +228,20 @@ func offsetPages(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	q.Del("nextToken")
 	r = r.Clone(r.Context())
 	r.URL.RawQuery = q.Encode()
-	a := httptest.NewRecorder()
-	next.ServeHTTP(a, r)
-	var all []json.RawMessage
-	if json.Unmarshal(a.Body.Bytes(), &all) == nil {
+	reply(w, r, next, func(a *httptest.ResponseRecorder) {
+		var all []json.RawMessage
+		if json.Unmarshal(a.Body.Bytes(), &all) != nil {
+			return
+		}
 		from = min(from, len(all))
 		to := min(from+limit, len(all))
 		if to < len(all) {
-			w.Header().Set("X-Next-Token", base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(to))))
+			a.Header().Set("X-Next-Token", base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(to))))
 		}
 		if text, err := json.Marshal(all[from:to]); err == nil {
 			a.Body = bytes.NewBuffer(text)
 		}
-	}
-	maps.Copy(w.Header(), a.Header())
-	w.WriteHeader(a.Code)
-	_, _ = w.Write(a.Body.Bytes()) // an error means that the client has gone
+	})
 }
 
 // controlTrafficFaults returns the faults in front of the sandboxes.
@@ -274,12 +275,10 @@ func controlTrafficFaults() []fault {
 }
 
 // onTraffic decorates the requests to sandboxes.
-func onTraffic(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*build) {
+func onTraffic(serve middleware) func(*build) {
 	return func(b *build) {
 		seams := b.controlSeams()
-		seams.Traffic = around(seams.Traffic, func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
-		})
+		seams.Traffic = around(seams.Traffic, serve.over)
 	}
 }
 
@@ -328,22 +327,10 @@ func tokenOpensAll(b *build) {
 	boxes := watched(b)
 	onTraffic(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		own, ok := boxes.known.get(r.Header.Get("E2b-Sandbox-Id"))
-		if token := r.Header.Get("X-Access-Token"); ok && boxes.known.hasToken(token) {
+		if token := r.Header.Get("X-Access-Token"); ok && token != "" && boxes.known.has(func(_ string, i controlplane.Info) bool { return i.Token == token }) {
 			r = r.Clone(r.Context())
 			r.Header.Set("X-Access-Token", own.Token)
 		}
 		next.ServeHTTP(w, r)
 	})(b)
-}
-
-// hasToken reports whether a sandbox has a token.
-func (k *knownSandboxes) hasToken(token string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, i := range k.all {
-		if i.Token != "" && i.Token == token {
-			return true
-		}
-	}
-	return false
 }

@@ -2,7 +2,6 @@ package zoo
 
 import (
 	"net/http"
-	"sync"
 	"time"
 
 	"assay/fakes/controlplane"
@@ -47,9 +46,7 @@ func controlPauseFaults() []fault {
 			Title:  "A resume takes 50 ms, and brings back a sandbox that is deleted meanwhile",
 			Breaks: []string{"control.delete.stays"},
 			Source: "e2b-dev/infra#3641: a resume and an end of one sandbox at the same time",
-		}, onSandboxes(func(next controlplane.Sandboxes) controlplane.Sandboxes {
-			return &undead{Sandboxes: next, resuming: map[string]controlplane.Info{}, back: map[string]controlplane.Info{}}
-		})},
+		}, onSandboxes(func(next controlplane.Sandboxes) controlplane.Sandboxes { return &undead{Sandboxes: next} })},
 		{Fault{
 			ID:     "auto-pause-dropped",
 			Title:  "A sandbox that was resumed ends at its deadline in spite of autoPause",
@@ -120,28 +117,19 @@ const settleTime = 2 * time.Second
 // settling refuses connects while a pause goes on.
 type settling struct {
 	controlplane.Sandboxes
-	mu   sync.Mutex
-	busy map[string]time.Time
+	busy notes[time.Time] // until then
 }
 
 func (s *settling) Pause(id string) error {
 	err := s.Sandboxes.Pause(id)
 	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.busy == nil || len(s.busy) >= maxMemory {
-			s.busy = map[string]time.Time{}
-		}
-		s.busy[id] = time.Now().Add(settleTime)
+		s.busy.put(id, time.Now().Add(settleTime))
 	}
 	return err
 }
 
 func (s *settling) Connect(id string, d time.Duration) (controlplane.Info, bool, error) {
-	s.mu.Lock()
-	busy := time.Now().Before(s.busy[id])
-	s.mu.Unlock()
-	if busy {
+	if until, _ := s.busy.get(id); time.Now().Before(until) {
 		return controlplane.Info{}, false, &controlplane.Error{Status: http.StatusConflict, Message: "the sandbox is being paused"}
 	}
 	return s.Sandboxes.Connect(id, d)
@@ -155,7 +143,8 @@ func resumeFlag(b *build) {
 		return asleep
 	})(b)
 	onTraffic(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if id := r.Header.Get("E2b-Sandbox-Id"); asleep.wasResumed(id) {
+		id := r.Header.Get("E2b-Sandbox-Id")
+		if _, resumed := asleep.resumed.get(id); resumed {
 			writeProxyError(w, http.StatusBadGateway, id, "The sandbox is paused")
 			return
 		}
@@ -167,8 +156,7 @@ func resumeFlag(b *build) {
 type wakeful struct {
 	controlplane.Sandboxes
 	keeps   bool
-	mu      sync.Mutex
-	resumed map[string]bool
+	resumed notes[bool]
 }
 
 func (a *wakeful) Connect(id string, d time.Duration) (controlplane.Info, bool, error) {
@@ -176,12 +164,7 @@ func (a *wakeful) Connect(id string, d time.Duration) (controlplane.Info, bool, 
 	if err != nil || !resumed {
 		return i, resumed, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.resumed == nil || len(a.resumed) >= maxMemory {
-		a.resumed = map[string]bool{}
-	}
-	a.resumed[id] = true
+	a.resumed.put(id, true)
 	if !a.keeps {
 		time.AfterFunc(time.Until(i.End)-settleTime/2, func() {
 			defer crash.Catch()
@@ -191,37 +174,24 @@ func (a *wakeful) Connect(id string, d time.Duration) (controlplane.Info, bool, 
 	return i, resumed, nil
 }
 
-func (a *wakeful) wasResumed(id string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.resumed[id]
-}
-
 // eager resumes a sandbox with every connect once it was paused.
 type eager struct {
 	controlplane.Sandboxes
-	mu     sync.Mutex
-	paused map[string]bool
+	paused notes[bool]
 }
 
 func (e *eager) Pause(id string) error {
 	err := e.Sandboxes.Pause(id)
 	if err == nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.paused == nil || len(e.paused) >= maxMemory {
-			e.paused = map[string]bool{}
-		}
-		e.paused[id] = true
+		e.paused.put(id, true)
 	}
 	return err
 }
 
 func (e *eager) Connect(id string, d time.Duration) (controlplane.Info, bool, error) {
 	i, resumed, err := e.Sandboxes.Connect(id, d)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return i, resumed || e.paused[id], err
+	_, paused := e.paused.get(id)
+	return i, resumed || paused, err
 }
 
 // restoreTime is how long a resume of undead takes.
@@ -230,8 +200,7 @@ const restoreTime = 50 * time.Millisecond
 // undead brings back what is deleted during a resume.
 type undead struct {
 	controlplane.Sandboxes
-	mu             sync.Mutex
-	resuming, back map[string]controlplane.Info
+	resuming, back notes[controlplane.Info]
 }
 
 func (u *undead) Connect(id string, d time.Duration) (controlplane.Info, bool, error) {
@@ -239,34 +208,25 @@ func (u *undead) Connect(id string, d time.Duration) (controlplane.Info, bool, e
 	if err != nil || i.State != controlplane.Paused {
 		return u.Sandboxes.Connect(id, d)
 	}
-	u.mu.Lock()
-	u.resuming[id] = i
-	u.mu.Unlock()
+	u.resuming.put(id, i)
 	time.Sleep(restoreTime)
-	u.mu.Lock()
-	delete(u.resuming, id)
-	revived, dead := u.back[id]
-	u.mu.Unlock()
-	if dead {
+	u.resuming.drop(func(other string, _ controlplane.Info) bool { return other == id })
+	if revived, dead := u.back.get(id); dead {
 		return revived, true, nil
 	}
 	return u.Sandboxes.Connect(id, d)
 }
 
 func (u *undead) Kill(id string) error {
-	u.mu.Lock()
-	if i, ok := u.resuming[id]; ok && len(u.back) < maxMemory {
+	if i, ok := u.resuming.get(id); ok {
 		i.State = controlplane.Running
-		u.back[id] = i
+		u.back.put(id, i)
 	}
-	u.mu.Unlock()
 	return u.Sandboxes.Kill(id)
 }
 
 func (u *undead) Find(id string) (controlplane.Info, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if i, ok := u.back[id]; ok {
+	if i, ok := u.back.get(id); ok {
 		return i, nil
 	}
 	return u.Sandboxes.Find(id)

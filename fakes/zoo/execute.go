@@ -116,10 +116,8 @@ func executeLineFaults() []fault {
 			Title:  "An error of the code is HTTP 500",
 			Breaks: []string{"execute.error.reported"},
 			Source: "hand-written servers that treat an exception of the code as their own",
-		}, onExecute(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				next.ServeHTTP(&failingWriter{ResponseWriter: w}, r)
-			})
+		}, onExecute(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			next.ServeHTTP(&failingWriter{writer: writer{w}}, r)
 		})},
 	}
 }
@@ -171,17 +169,15 @@ func executeContextFaults() []fault {
 			Title:  "Code that is a number is treated as its text",
 			Breaks: []string{"execute.request.refused"},
 			Source: "Dormice: string code; servers in languages that convert types silently",
-		}, onExecute(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20)) // the rest is no JSON then
-				var fields map[string]json.RawMessage
-				if json.Unmarshal(body, &fields) == nil && len(fields["code"]) > 0 && strings.Contains("-0123456789", string(fields["code"][:1])) {
-					fields["code"], _ = json.Marshal(string(fields["code"]))
-					body, _ = json.Marshal(fields)
-				}
-				r.Body = io.NopCloser(bytes.NewReader(body))
-				next.ServeHTTP(w, r)
-			})
+		}, onExecute(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20)) // the rest is no JSON then
+			var fields map[string]json.RawMessage
+			if json.Unmarshal(body, &fields) == nil && len(fields["code"]) > 0 && strings.Contains("-0123456789", string(fields["code"][:1])) {
+				fields["code"], _ = json.Marshal(string(fields["code"]))
+				body, _ = json.Marshal(fields)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
 		})},
 	}
 }
@@ -265,17 +261,14 @@ func resultNone() func(cell, func(cell)) {
 }
 
 // onExecute decorates POST /execute.
-func onExecute(change func(next http.Handler) http.Handler) func(*build) {
-	return onSurface(gateway.SurfaceExecute, func(next http.Handler) http.Handler {
-		changed := change(next)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/execute") {
-				changed.ServeHTTP(w, r)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+func onExecute(serve middleware) func(*build) {
+	return onSurface(gateway.SurfaceExecute, middleware(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.HasSuffix(r.URL.Path, "/execute") {
+			serve(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}).over)
 }
 
 // eachCell changes every line alone: it passes on any number of lines for it.
@@ -285,10 +278,8 @@ func eachCell(change func(c cell, next func(cell))) func(*build) {
 
 // onCells changes the lines of each execution; each returns what changes those of one.
 func onCells(each func() func(c cell, next func(cell))) func(*build) {
-	return onExecute(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(&cellWriter{ResponseWriter: w, change: each()}, r)
-		})
+	return onExecute(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&cellWriter{writer: writer{w}, change: each()}, r)
 	})
 }
 
@@ -301,7 +292,7 @@ func cellOf(p []byte) (c cell, ok bool) {
 
 // cellWriter changes the lines of one execution.
 type cellWriter struct {
-	http.ResponseWriter
+	writer
 	change func(c cell, next func(cell))
 }
 
@@ -318,11 +309,9 @@ func (w *cellWriter) Write(p []byte) (n int, err error) {
 	return len(p), err
 }
 
-func (w *cellWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
 // failingWriter holds the head back until the second line; if that is an error, the status is 500.
 type failingWriter struct {
-	http.ResponseWriter
+	writer
 	status int // that is held back
 	first  []byte
 	failed bool
@@ -368,5 +357,3 @@ func (w *failingWriter) FlushError() error {
 	}
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
-
-func (w *failingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

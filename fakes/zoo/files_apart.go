@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -25,9 +24,7 @@ func apartFaults() []fault {
 			Title:  "A file that was read once is read from a cache, which commands do not clear",
 			Breaks: []string{"sandbox.files.command-writes"},
 			Source: "gateways with a cache of objects in front of the disk",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return &cachedReads{Tree: next, content: map[string]cachedFile{}}
-		})},
+		}, onTree(func(next tree.Tree) tree.Tree { return &cachedReads{Tree: next} })},
 		{Fault{
 			ID:     "uploads-written-back",
 			Title:  "Commands see an upload two seconds later, or when the next file call in its folder comes",
@@ -68,21 +65,20 @@ func apartFaults() []fault {
 			Title:  "An entry that was asked for once is kept until a file call changes it",
 			Breaks: []string{"sandbox.files.removal-shared"},
 			Source: "gateways with a cache of attributes",
-		}, onTree(func(next tree.Tree) tree.Tree { return &cachedEntries{Tree: next, entries: map[string]tree.Entry{}} })},
+		}, onTree(func(next tree.Tree) tree.Tree { return &cachedEntries{Tree: next} })},
 		{Fault{
 			ID:     "watch-own-changes",
 			Title:  "A watch reports only what file calls change",
 			Breaks: []string{"sandbox.files.watch-sees-commands", "filesystem.watch.process"},
 			Source: "gateways that report events from their own handlers",
-		}, onTree(func(next tree.Tree) tree.Tree { return &ownChanges{Tree: next, changed: map[string]bool{}} })},
+		}, onTree(func(next tree.Tree) tree.Tree { return &ownChanges{Tree: next} })},
 	}
 }
 
 // cachedReads keeps the content of files that were read.
 type cachedReads struct {
 	tree.Tree
-	mu      sync.Mutex
-	content map[string]cachedFile
+	content notes[cachedFile]
 }
 
 // cachedFile is a file as it was.
@@ -96,9 +92,7 @@ func (f cachedFile) Entry() tree.Entry { return f.entry }
 func (f cachedFile) Close() error      { return nil }
 
 func (t *cachedReads) Open(name string) (tree.File, error) {
-	t.mu.Lock()
-	kept, ok := t.content[name]
-	t.mu.Unlock()
+	kept, ok := t.content.get(name)
 	if !ok {
 		f, err := t.Tree.Open(name)
 		if err != nil {
@@ -109,20 +103,14 @@ func (t *cachedReads) Open(name string) (tree.File, error) {
 		if kept.text, err = io.ReadAll(f); err != nil {
 			return nil, err
 		}
-		t.mu.Lock()
-		t.content[name] = kept
-		t.mu.Unlock()
+		t.content.put(name, kept)
 	}
 	kept.Reader = bytes.NewReader(kept.text)
 	return kept, nil
 }
 
 // clear forgets everything.
-func (t *cachedReads) clear() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	clear(t.content)
-}
+func (t *cachedReads) clear() { t.content.drop(func(string, cachedFile) bool { return true }) }
 
 func (t *cachedReads) Create(name, user string) (tree.Upload, error) {
 	u, err := t.Tree.Create(name, user)
@@ -153,33 +141,23 @@ func (u afterCommit) Commit() error {
 // cachedEntries keeps the entries that were found.
 type cachedEntries struct {
 	tree.Tree
-	mu      sync.Mutex
-	entries map[string]tree.Entry
+	entries notes[tree.Entry]
 }
 
 func (t *cachedEntries) Lstat(name string) (tree.Entry, error) {
-	t.mu.Lock()
-	kept, ok := t.entries[name]
-	t.mu.Unlock()
-	if ok {
+	if kept, ok := t.entries.get(name); ok {
 		return kept, nil
 	}
 	e, err := t.Tree.Lstat(name)
 	if err == nil {
-		t.mu.Lock()
-		t.entries[name] = e
-		t.mu.Unlock()
+		t.entries.put(name, e)
 	}
 	return e, err
 }
 
 // forget drops a path and everything below it.
 func (t *cachedEntries) forget(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.entries, func(kept string, _ tree.Entry) bool {
-		return kept == name || strings.HasPrefix(kept, name+"/")
-	})
+	t.entries.drop(func(kept string, _ tree.Entry) bool { return kept == name || strings.HasPrefix(kept, name+"/") })
 }
 
 func (t *cachedEntries) Mkdir(name, user string) error {
@@ -330,24 +308,19 @@ func (u *lateUpload) Abort() {
 // ownChanges remembers the paths that calls change, and reports only those.
 type ownChanges struct {
 	tree.Tree
-	mu      sync.Mutex
-	changed map[string]bool
+	changed notes[bool]
 }
 
 func (t *ownChanges) put(names ...string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, name := range names {
-		t.changed[name] = true
+		t.changed.put(name, true)
 	}
 }
 
 // own reports whether a call changed the file, something in it, or moved or removed it with the
 // directory that it was in, whose name is put with a slash.
 func (t *ownChanges) own(e tree.Event) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(slices.Collect(maps.Keys(t.changed)), func(name string) bool {
+	return t.changed.has(func(name string, _ bool) bool {
 		return e.Path == name || strings.HasPrefix(name, e.Path+"/") || strings.HasSuffix(name, "/") && strings.HasPrefix(e.Path, name)
 	})
 }

@@ -1,8 +1,6 @@
 package zoo
 
 import (
-	"context"
-	"errors"
 	"math"
 	"path"
 
@@ -10,7 +8,6 @@ import (
 
 	"assay/fakes/tree"
 	"assay/internal/envd/filesystem"
-	"assay/internal/envd/filesystem/filesystemconnect"
 )
 
 // filesystemCallFaults returns the faults in the calls of the filesystem service.
@@ -21,20 +18,20 @@ func filesystemCallFaults() []fault {
 			Title:  "Depth 0 lists the whole tree",
 			Breaks: []string{"filesystem.list.depth"},
 			Source: "OpenE2B",
-		}, onFilesystem(func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
-			if m, ok := req.Any().(*filesystem.ListDirRequest); ok && m.GetDepth() == 0 {
+		}, onFilesystem(func(m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+			if m, ok := m.(*filesystem.ListDirRequest); ok && m.GetDepth() == 0 {
 				m.Depth = math.MaxUint32
 			}
-			return next(ctx, req)
+			return call()
 		})},
 		{Fault{
 			ID:     "stat-missing-internal",
 			Title:  "A missing entry is an internal error",
 			Breaks: []string{"filesystem.stat.missing"},
 			Source: "gateways that do not tell the errors of the file system apart",
-		}, onFilesystem(func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
-			res, err := next(ctx, req)
-			if connect.CodeOf(err) == connect.CodeNotFound && req.Spec().Procedure == filesystemconnect.FilesystemStatProcedure {
+		}, onFilesystem(func(m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+			res, err := call()
+			if _, stat := m.(*filesystem.StatRequest); stat && connect.CodeOf(err) == connect.CodeNotFound {
 				err = recode(err, connect.CodeInternal)
 			}
 			return res, err
@@ -44,14 +41,14 @@ func filesystemCallFaults() []fault {
 			Title:  "MakeDir of an existing directory succeeds",
 			Breaks: []string{"filesystem.make.exists", "filesystem.make.once"},
 			Source: "OpenE2B",
-		}, onFilesystem(func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
-			res, err := next(ctx, req)
-			m, ok := req.Any().(*filesystem.MakeDirRequest)
+		}, onFilesystem(func(m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+			res, err := call()
+			made, ok := m.(*filesystem.MakeDirRequest)
 			if !ok || connect.CodeOf(err) != connect.CodeAlreadyExists {
 				return res, err
 			}
 			return connect.NewResponse(&filesystem.MakeDirResponse{Entry: &filesystem.EntryInfo{
-				Name: path.Base(m.GetPath()), Path: m.GetPath(), Type: filesystem.FileType_FILE_TYPE_DIRECTORY, Mode: 0o755, Permissions: "drwxr-xr-x",
+				Name: path.Base(made.GetPath()), Path: made.GetPath(), Type: filesystem.FileType_FILE_TYPE_DIRECTORY, Mode: 0o755, Permissions: "drwxr-xr-x",
 			}}), nil
 		})},
 		{Fault{
@@ -65,9 +62,9 @@ func filesystemCallFaults() []fault {
 			Title:  "RemoveWatcher of an unknown watcher succeeds",
 			Breaks: []string{"filesystem.watcher.removed"},
 			Source: "Dormice",
-		}, onFilesystem(func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
-			res, err := next(ctx, req)
-			if _, ok := req.Any().(*filesystem.RemoveWatcherRequest); ok && connect.CodeOf(err) == connect.CodeNotFound {
+		}, onFilesystem(func(m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+			res, err := call()
+			if _, ok := m.(*filesystem.RemoveWatcherRequest); ok && connect.CodeOf(err) == connect.CodeNotFound {
 				return connect.NewResponse(&filesystem.RemoveWatcherResponse{}), nil
 			}
 			return res, err
@@ -83,13 +80,13 @@ func filesystemCallFaults() []fault {
 			Title:  "The stream of a watched directory has no start event",
 			Breaks: []string{"filesystem.watch.start"},
 			Source: "gateways that send only what changes; the SDK waits for it",
-		}, fileStream{send: func(m *filesystem.WatchDirResponse) bool { return m.GetStart() == nil }}.install},
+		}, onFileStream(func(m *filesystem.WatchDirResponse) bool { return m.GetStart() == nil })},
 		{Fault{
 			ID:     "watch-mute",
 			Title:  "The stream of a watched directory sends nothing",
 			Breaks: []string{"filesystem.watch.start"},
 			Source: "gateways with a stub for calls that they do not support",
-		}, fileStream{send: func(*filesystem.WatchDirResponse) bool { return false }}.install},
+		}, onFileStream(func(*filesystem.WatchDirResponse) bool { return false })},
 		{Fault{
 			ID:     "watch-rename-as-remove",
 			Title:  "A renamed file is reported as removed",
@@ -123,8 +120,8 @@ func ignoreUser(b *build) {
 			*name = path.Join(home, *name)
 		}
 	}
-	onFilesystem(func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
-		switch m := req.Any().(type) {
+	onFilesystem(func(m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+		switch m := m.(type) {
 		case *filesystem.StatRequest:
 			below(&m.Path)
 		case *filesystem.ListDirRequest:
@@ -132,35 +129,36 @@ func ignoreUser(b *build) {
 		case *filesystem.RemoveRequest:
 			below(&m.Path)
 		}
-		return next(ctx, req)
+		return call()
 	})(b)
 }
 
-// fileCall runs a unary call of the filesystem service.
-type fileCall func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error)
-
-// onFilesystem puts a function around the unary calls of the filesystem service.
-func onFilesystem(run fileCall) func(*build) { return fileStream{call: run}.install }
-
-// fileStream changes the calls of the filesystem service: unary ones, and which
-// messages a stream sends.
-type fileStream struct {
-	call fileCall
-	send func(m *filesystem.WatchDirResponse) bool
+// onFileCalls puts an interceptor around the others of the filesystem service.
+func onFileCalls(i interceptor) func(*build) {
+	return func(b *build) { b.Seams.Filesystem = append([]connect.Interceptor{i}, b.Seams.Filesystem...) }
 }
 
-var _ connect.Interceptor = fileStream{}
+// onFilesystem puts a function around the calls of the filesystem service.
+func onFilesystem(run func(m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error)) func(*build) {
+	return onFileCalls(interceptor{run: func(_ string, m any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+		return run(m, call)
+	}})
+}
 
-func (f fileStream) install(b *build) {
-	b.Seams.Filesystem = append([]connect.Interceptor{f}, b.Seams.Filesystem...)
+// onFileStream changes the messages of a watched directory, or drops them.
+func onFileStream(send func(m *filesystem.WatchDirResponse) bool) func(*build) {
+	return onFileCalls(interceptor{send: func(m any) bool {
+		w, ok := m.(*filesystem.WatchDirResponse)
+		return !ok || send(w)
+	}})
 }
 
 // onFileEvents changes the events of files, on streams and in polls.
 func onFileEvents(change func(e *filesystem.FilesystemEvent)) func(*build) {
-	return fileStream{
-		call: func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
-			res, err := next(ctx, req)
-			if err != nil {
+	return func(b *build) {
+		onFilesystem(func(_ any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+			res, err := call()
+			if err != nil || res == nil {
 				return res, err
 			}
 			if m, ok := res.Any().(*filesystem.GetWatcherEventsResponse); ok {
@@ -169,55 +167,12 @@ func onFileEvents(change func(e *filesystem.FilesystemEvent)) func(*build) {
 				}
 			}
 			return res, nil
-		},
-		send: func(m *filesystem.WatchDirResponse) bool {
+		})(b)
+		onFileStream(func(m *filesystem.WatchDirResponse) bool {
 			if e := m.GetFilesystem(); e != nil {
 				change(e)
 			}
 			return true
-		},
-	}.install
-}
-
-// WrapUnary intercepts unary calls.
-func (f fileStream) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	if f.call == nil {
-		return next
+		})(b)
 	}
-	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		return f.call(ctx, req, next)
-	}
-}
-
-// WrapStreamingHandler intercepts streams.
-func (f fileStream) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	if f.send == nil {
-		return next
-	}
-	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return next(ctx, fileConn{conn, f.send})
-	}
-}
-
-// WrapStreamingClient does nothing: a gateway makes no calls.
-func (fileStream) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
-}
-
-// fileConn drops some messages of a stream.
-type fileConn struct {
-	connect.StreamingHandlerConn
-	send func(m *filesystem.WatchDirResponse) bool
-}
-
-// Send sends one message.
-func (c fileConn) Send(m any) error {
-	w, ok := m.(*filesystem.WatchDirResponse)
-	if !ok {
-		return errors.New("the filesystem service has another stream")
-	}
-	if !c.send(w) {
-		return nil
-	}
-	return c.StreamingHandlerConn.Send(m)
 }

@@ -183,14 +183,12 @@ func uploadRequestFaults() []fault {
 			Title:  "An upload is refused only after its body",
 			Breaks: []string{"files.write.expect-refused"},
 			Source: "the E2B daemon, as observed",
-		}, onSurface(gateway.SurfaceFiles, func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
-				if err == nil {
-					r.Body = io.NopCloser(bytes.NewReader(body))
-				}
-				next.ServeHTTP(w, r)
-			})
+		}, onFiles(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+			if err == nil {
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+			next.ServeHTTP(w, r)
 		})},
 	}
 }
@@ -198,14 +196,15 @@ func uploadRequestFaults() []fault {
 // isFiles reports whether a request is for /files.
 func isFiles(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/files") }
 
+// onFiles decorates /files and /files/compose.
+func onFiles(serve middleware) func(*build) { return onSurface(gateway.SurfaceFiles, serve.over) }
+
 // onFilesRequest changes the requests for /files and /files/compose.
 func onFilesRequest(change func(r *http.Request)) func(*build) {
-	return onSurface(gateway.SurfaceFiles, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			r = r.Clone(r.Context())
-			change(r)
-			next.ServeHTTP(w, r)
-		})
+	return onFiles(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		r = r.Clone(r.Context())
+		change(r)
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -216,22 +215,20 @@ func onSignature(check func(g files.Grant, now time.Time) error) func(*build) {
 
 // onFilesError changes the error responses of /files and /files/compose.
 func onFilesError(change func(r *http.Request, status int, body []byte) (int, []byte)) func(*build) {
-	return onSurface(gateway.SurfaceFiles, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			e := &errorWriter{ResponseWriter: w}
-			next.ServeHTTP(e, r)
-			if e.status != 0 {
-				status, body := change(r, e.status, e.body.Bytes())
-				w.WriteHeader(status)
-				_, _ = w.Write(body) // a client that has gone gets nothing
-			}
-		})
+	return onFiles(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		e := &errorWriter{writer: writer{w}}
+		next.ServeHTTP(e, r)
+		if e.status != 0 {
+			status, body := change(r, e.status, e.body.Bytes())
+			w.WriteHeader(status)
+			_, _ = w.Write(body) // a client that has gone gets nothing
+		}
 	})
 }
 
 // errorWriter keeps an error response.
 type errorWriter struct {
-	http.ResponseWriter
+	writer
 	status int // 0: no error
 	body   bytes.Buffer
 }
@@ -250,9 +247,6 @@ func (w *errorWriter) Write(p []byte) (int, error) {
 	}
 	return w.ResponseWriter.Write(p)
 }
-
-// Unwrap is for http.ResponseController.
-func (w *errorWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // fileVariants returns the variants of /files.
 func fileVariants() []variant {

@@ -24,38 +24,32 @@ func filesystemFaults() []fault {
 			Title:  "Names that begin with a dot are not listed",
 			Breaks: []string{"filesystem.list.hidden"},
 			Source: "gateways that list with ls",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return listTree{next, func(all []tree.Entry) ([]tree.Entry, error) {
-				return slices.DeleteFunc(all, func(e tree.Entry) bool { return strings.HasPrefix(e.Name, ".") }), nil
-			}}
+		}, onList(func(all []tree.Entry) ([]tree.Entry, error) {
+			return slices.DeleteFunc(all, func(e tree.Entry) bool { return strings.HasPrefix(e.Name, ".") }), nil
 		})},
 		{Fault{
 			ID:     "list-order-ignores-case",
 			Title:  "A listing is sorted without regard to case",
 			Breaks: []string{"filesystem.list.order"},
 			Source: "gateways that list with ls in a locale",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return listTree{next, func(all []tree.Entry) ([]tree.Entry, error) {
-				slices.SortStableFunc(all, func(a, b tree.Entry) int {
-					return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
-				})
-				return all, nil
-			}}
+		}, onList(func(all []tree.Entry) ([]tree.Entry, error) {
+			slices.SortStableFunc(all, func(a, b tree.Entry) int {
+				return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+			})
+			return all, nil
 		})},
 		{Fault{
 			ID:     "list-odd-name-fails",
 			Title:  "One name that is not UTF-8 fails the whole listing",
 			Breaks: []string{"filesystem.list.undecodable-name"},
 			Source: "the E2B daemon, as observed",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return listTree{next, func(all []tree.Entry) ([]tree.Entry, error) {
-				for _, e := range all {
-					if !utf8.ValidString(e.Name) {
-						return nil, errors.New("marshal message: string field contains invalid UTF-8")
-					}
+		}, onList(func(all []tree.Entry) ([]tree.Entry, error) {
+			for _, e := range all {
+				if !utf8.ValidString(e.Name) {
+					return nil, errors.New("marshal message: string field contains invalid UTF-8")
 				}
-				return all, nil
-			}}
+			}
+			return all, nil
 		})},
 		{Fault{
 			ID:     "list-enters-links",
@@ -110,41 +104,35 @@ func filesystemFaults() []fault {
 			Title:  "Remove of a missing entry is not_found",
 			Breaks: []string{"filesystem.remove.missing"},
 			Source: "gateways that stat before they remove",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return removing{next, func(name string) error {
-				if _, err := next.Lstat(name); err != nil {
-					return connect.NewError(connect.CodeNotFound, errors.New("path not found: "+name))
-				}
-				return next.RemoveAll(name)
-			}}
+		}, onRemove(func(next tree.Tree, name string) error {
+			if _, err := next.Lstat(name); err != nil {
+				return connect.NewError(connect.CodeNotFound, errors.New("path not found: "+name))
+			}
+			return next.RemoveAll(name)
 		})},
 		{Fault{
 			ID:     "remove-follows-links",
 			Title:  "Remove of a link removes its target",
 			Breaks: []string{"filesystem.remove.link"},
 			Source: "gateways that resolve a path before they use it",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return removing{next, func(name string) error {
-				if at, err := next.Resolve(name); err == nil {
-					name = at
-				}
-				return next.RemoveAll(name)
-			}}
+		}, onRemove(func(next tree.Tree, name string) error {
+			if at, err := next.Resolve(name); err == nil {
+				name = at
+			}
+			return next.RemoveAll(name)
 		})},
 		{Fault{
 			ID:     "remove-only-empty",
 			Title:  "Remove of a directory that is not empty fails",
 			Breaks: []string{"filesystem.remove.tree"},
 			Source: "gateways that remove with rmdir",
-		}, onTree(func(next tree.Tree) tree.Tree {
-			return removing{next, func(name string) error {
-				if e, err := next.Lstat(name); err == nil && e.Mode.IsDir() {
-					if all, err := next.ReadDir(name); err == nil && len(all) > 0 {
-						return syscall.ENOTEMPTY
-					}
+		}, onRemove(func(next tree.Tree, name string) error {
+			if e, err := next.Lstat(name); err == nil && e.Mode.IsDir() {
+				if all, err := next.ReadDir(name); err == nil && len(all) > 0 {
+					return syscall.ENOTEMPTY
 				}
-				return next.RemoveAll(name)
-			}}
+			}
+			return next.RemoveAll(name)
 		})},
 	}
 }
@@ -188,6 +176,11 @@ func typeBits(e *filesystem.EntryInfo) {
 		e.Mode |= syscall.S_IFREG
 	case filesystem.FileType_FILE_TYPE_SYMLINK, filesystem.FileType_FILE_TYPE_UNSPECIFIED:
 	}
+}
+
+// onList changes the entries of directories.
+func onList(change func([]tree.Entry) ([]tree.Entry, error)) func(*build) {
+	return onTree(func(next tree.Tree) tree.Tree { return listTree{next, change} })
 }
 
 // listTree changes the entries of directories.
@@ -239,13 +232,18 @@ func (t unreplacing) Rename(from, to string) error {
 	return t.Tree.Rename(from, to)
 }
 
+// onRemove removes entries in its own way.
+func onRemove(remove func(next tree.Tree, name string) error) func(*build) {
+	return onTree(func(next tree.Tree) tree.Tree { return removing{next, remove} })
+}
+
 // removing removes entries in its own way.
 type removing struct {
 	tree.Tree
-	remove func(name string) error
+	remove func(next tree.Tree, name string) error
 }
 
-func (t removing) RemoveAll(name string) error { return t.remove(name) }
+func (t removing) RemoveAll(name string) error { return t.remove(t.Tree, name) }
 
 // filesystemVariants returns the variants of the filesystem service.
 func filesystemVariants() []variant {

@@ -3,11 +3,8 @@ package zoo
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 
@@ -45,28 +42,6 @@ func listed(t *testing.T, c processconnect.ProcessClient) []*envd.ProcessInfo {
 		t.Fatal(err)
 	}
 	return res.Msg.GetProcesses()
-}
-
-// wantBooks compares the counters of a gateway.
-func wantBooks(t *testing.T, g *gateway.Gateway, started, ok, failed, killed, active int) {
-	t.Helper()
-	res, err := http.Get(g.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]int{
-		"started_total": started, `finished_total{status="ok"}`: ok, `finished_total{status="error"}`: failed,
-		`finished_total{status="killed"}`: killed, "active": active,
-	} {
-		if line := fmt.Sprintf("\ncoppice_commands_%s %d\n", name, want); !strings.Contains(string(body), line) {
-			t.Errorf("the metrics have no %q", line)
-		}
-	}
 }
 
 // stubBox is a gatewaytest.Box as a sandbox.

@@ -125,7 +125,7 @@ func headFaults() []fault {
 			Source: "a mutant that connectrpc/conformance does not kill; buffering proxies",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if isConnectStream(r) {
-				w = unflushed{w}
+				w = unflushed{writer{w}}
 			}
 			next.ServeHTTP(w, r)
 		})},
@@ -158,17 +158,27 @@ func onFront(decorate func(next http.Handler) http.Handler) func(*build) {
 	return func(b *build) { b.Seams.Front = around(b.Seams.Front, decorate) }
 }
 
-// onAnswer wraps the handling of every request.
-func onAnswer(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*build) {
-	return onFront(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
-	})
+// middleware serves a request in place of a handler, which it may call.
+type middleware func(w http.ResponseWriter, r *http.Request, next http.Handler)
+
+// over puts the middleware in front of a handler.
+func (m middleware) over(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m(w, r, next) })
 }
+
+// onAnswer wraps the handling of every request.
+func onAnswer(serve middleware) func(*build) { return onFront(serve.over) }
+
+// writer is the response writer in a decorator of it.
+type writer struct{ http.ResponseWriter }
+
+// Unwrap is for http.ResponseController.
+func (w writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // onHead changes the header and the status of every response before it is sent.
 func onHead(change func(r *http.Request, h http.Header, status int) int) func(*build) {
 	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		head := &headWriter{ResponseWriter: w, change: func(h http.Header, status int) int { return change(r, h, status) }}
+		head := &headWriter{writer: writer{w}, change: func(h http.Header, status int) int { return change(r, h, status) }}
 		next.ServeHTTP(head, r)
 		if !head.done {
 			head.WriteHeader(http.StatusOK)
@@ -178,7 +188,7 @@ func onHead(change func(r *http.Request, h http.Header, status int) int) func(*b
 
 // headWriter changes the head of a response once, when it is sent.
 type headWriter struct {
-	http.ResponseWriter
+	writer
 	change func(http.Header, int) int
 	done   bool
 }
@@ -207,17 +217,11 @@ func (w *headWriter) Flush() {
 	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap is for http.ResponseController.
-func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
 // unflushed ignores flushes.
-type unflushed struct{ http.ResponseWriter }
+type unflushed struct{ writer }
 
 // Flush does nothing.
 func (unflushed) Flush() {}
-
-// Unwrap is for http.ResponseController.
-func (w unflushed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // gzipped compresses the whole body of a stream for a client that accepts it.
 func gzipped(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -226,14 +230,14 @@ func gzipped(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
-	packed := gzipWriter{w, gzip.NewWriter(w)}
+	packed := gzipWriter{writer{w}, gzip.NewWriter(w)}
 	defer func() { _ = packed.body.Close() }() // a client that has gone gets nothing
 	next.ServeHTTP(packed, r)
 }
 
 // gzipWriter compresses a body.
 type gzipWriter struct {
-	http.ResponseWriter
+	writer
 	body *gzip.Writer
 }
 
@@ -245,9 +249,6 @@ func (w gzipWriter) Flush() {
 	_ = w.body.Flush()
 	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
-
-// Unwrap is for http.ResponseController.
-func (w gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // isUnaryError reports whether a response is a unary error of an RPC.
 func isUnaryError(h http.Header, status int) bool {
@@ -310,7 +311,7 @@ func headVariants() []variant {
 			Source: "RFC 9113 section 6.1: the boundaries of DATA frames mean nothing",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.ProtoMajor >= 2 {
-				w = &byteWriter{ResponseWriter: w}
+				w = &byteWriter{writer: writer{w}}
 			}
 			next.ServeHTTP(w, r)
 		})},
@@ -337,7 +338,7 @@ const (
 
 // byteWriter flushes the first bytes of a response one by one.
 type byteWriter struct {
-	http.ResponseWriter
+	writer
 	written int
 }
 
@@ -364,6 +365,3 @@ func (b *byteWriter) Flush() {
 	// The next write returns the same error.
 	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }
-
-// Unwrap is for http.ResponseController.
-func (b *byteWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }

@@ -2,7 +2,6 @@ package zoo
 
 import (
 	"context"
-	"errors"
 
 	"connectrpc.com/connect"
 
@@ -63,20 +62,11 @@ func inputFaults() []fault {
 			Source: "e2b-dev/infra#3628, e2b-dev/infra#3622",
 		}, onProcedureErrors(func(_ string, err error) error {
 			if connect.CodeOf(err) == connect.CodeFailedPrecondition {
-				return connect.NewError(connect.CodeInternal, errors.New(connectMessage(err)))
+				return recode(err, connect.CodeInternal)
 			}
 			return err
 		})},
 	}
-}
-
-// connectMessage returns the text of an error without its code.
-func connectMessage(err error) string {
-	var e *connect.Error
-	if errors.As(err, &e) {
-		return e.Message()
-	}
-	return err.Error()
 }
 
 // stdinClosed starts a process without stdin if the request has no field stdin.

@@ -13,7 +13,7 @@ import (
 // reference, legal and illegal ones. Many come from connect-go and net/http, on
 // which the daemon is built.
 func envdDeviations() []deviation {
-	return slices.Concat(envdSurfaces(), envdRequests(), envdAnswers(), envdProcesses(), envdErrors())
+	return slices.Concat(foreignSurfaces(), envdSurfaces(), envdRequests(), envdAnswers(), envdProcesses(), envdErrors())
 }
 
 // envdSurfaces returns the deviations in the surfaces of the daemon.
@@ -24,24 +24,8 @@ func envdSurfaces() []deviation {
 			Title: "HTTP/2 is not served: its preface gets HTTP 405, and the connection ends",
 		}, func(b *build) {
 			b.HTTP = []string{"1.1"}
-			onFront(refusePreface)(b)
+			onAnswer(refusePreface)(b)
 		}},
-		{Deviation{
-			ID:    "no-alias",
-			Title: "There is no NDJSON alias",
-		}, without(gateway.SurfaceCommands)},
-		{Deviation{
-			ID:    "no-stdio",
-			Title: "There is no stdio over WebSocket",
-		}, without(gateway.SurfaceStdio)},
-		{Deviation{
-			ID:    "no-execute",
-			Title: "There is no code execution: that is another server of the sandbox",
-		}, without(gateway.SurfaceExecute)},
-		{Deviation{
-			ID:    "no-probe",
-			Title: "There is no probe service",
-		}, without(gateway.SurfaceProbe)},
 		{Deviation{
 			ID:    "metrics-json",
 			Title: "/metrics is a JSON object about the machine",
@@ -49,7 +33,7 @@ func envdSurfaces() []deviation {
 		{Deviation{
 			ID:    "health-empty-type",
 			Title: "The health check has an empty Content-Type, checks the user, and rejects HEAD",
-		}, onFront(envdHealth)},
+		}, onAnswer(envdHealth)},
 		{Deviation{
 			ID:    "grpc-over-http-1",
 			Title: "gRPC is served over HTTP/1.1, with its status in chunked trailers",
@@ -128,7 +112,7 @@ func envdAnswers() []deviation {
 			ID:    "token-error-number",
 			Title: "A missing token gets HTTP 401 with the number 401 as the code, on streams and over every protocol too",
 			Rules: []string{"connect.error.code"},
-		}, func(b *build) { onFront(numberedTokenError(b.Token))(b) }},
+		}, func(b *build) { onAnswer(numberedTokenError(b.Token))(b) }},
 		{Deviation{
 			ID:    "answers-as-asked",
 			Title: "A compressed request gets a compressed response, and gzip is chosen wherever it is listed",

@@ -19,57 +19,51 @@ import (
 )
 
 // refusePreface responds to the preface of HTTP/2 as to an unknown HTTP method.
-func refusePreface(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == "PRI" {
-			w.Header().Set("Connection", "close")
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+func refusePreface(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Method == "PRI" {
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	next.ServeHTTP(w, r)
 }
 
 // envdHealth is the daemon's health check.
-func envdHealth(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/health" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if r.Method != http.MethodGet {
-			w.Header().Set("Allow", http.MethodGet)
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		if _, err := gateway.WithUser(r); err != nil {
-			strict.WriteError(w, err)
-			return
-		}
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Content-Type", "")
-		w.WriteHeader(http.StatusNoContent)
-	})
+func envdHealth(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.URL.Path != "/health" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if _, err := gateway.WithUser(r); err != nil {
+		strict.WriteError(w, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "")
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // numberedTokenError checks the token before anything else, and refuses in the
 // daemon's own format.
-func numberedTokenError(token string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			got := r.Header.Get("X-Access-Token")
-			if token == "" || checksItself(r) || subtle.ConstantTimeCompare([]byte(got), []byte(token)) == 1 {
-				next.ServeHTTP(w, r)
-				return
-			}
-			strict.LimitRest(w)
-			w.Header().Set("Content-Type", "application/json; charset=utf-8")
-			w.WriteHeader(http.StatusUnauthorized)
-			// A failed write means that the client has gone.
-			_ = json.NewEncoder(w).Encode(map[string]any{
-				"code":    http.StatusUnauthorized,
-				"message": "unauthorized access, please provide a valid access token or method signing if supported",
-			})
+func numberedTokenError(token string) middleware {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		got := r.Header.Get("X-Access-Token")
+		if token == "" || checksItself(r) || subtle.ConstantTimeCompare([]byte(got), []byte(token)) == 1 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		strict.LimitRest(w)
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(http.StatusUnauthorized)
+		// A failed write means that the client has gone.
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"code":    http.StatusUnauthorized,
+			"message": "unauthorized access, please provide a valid access token or method signing if supported",
 		})
 	}
 }

@@ -21,8 +21,8 @@ func foundLikes() []like {
 	}
 }
 
-// bareSurfaces leaves only the process service, over the Connect protocol.
-func bareSurfaces() []deviation {
+// foreignSurfaces removes what other servers of the field do not have.
+func foreignSurfaces() []deviation {
 	return []deviation{
 		{Deviation{
 			ID:    "no-alias",
@@ -40,6 +40,12 @@ func bareSurfaces() []deviation {
 			ID:    "no-probe",
 			Title: "There is no probe service",
 		}, without(gateway.SurfaceProbe)},
+	}
+}
+
+// bareSurfaces leaves only the process service, over the Connect protocol.
+func bareSurfaces() []deviation {
+	return append(foreignSurfaces(), []deviation{
 		{Deviation{
 			ID:    "no-metrics",
 			Title: "There are no metrics",
@@ -56,7 +62,7 @@ func bareSurfaces() []deviation {
 			ID:    "connect-only",
 			Title: "gRPC and gRPC-Web are not served: their content types get HTTP 415",
 		}, func(b *build) { b.Protocols = []string{strict.Connect.String()} }},
-	}
+	}...)
 }
 
 // bashOnlyDeviations returns the deviations of a gateway that accepts little but the

@@ -117,28 +117,6 @@ func TestLossyLosesTheLastChunkOfThreeInTen(t *testing.T) {
 	}
 }
 
-func TestLossyConnectsWithoutDataAndClosesNoStdin(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Like: "lossy"})
-	c := gatewaytest.Client(t, g)
-	s := gatewaytest.Begin(t, c, gatewaytest.Sh("read x; echo heard; sleep 0.1; exit 2"))
-	late, err := c.Connect(gatewaytest.Deadline(t), connect.NewRequest(&envd.ConnectRequest{Process: gatewaytest.ByPID(s.PID)}))
-	if err != nil || !late.Receive() || late.Msg().GetEvent().GetStart() == nil {
-		t.Fatalf("Connect: %v, %v", late.Msg(), err)
-	}
-	_, err = c.CloseStdin(gatewaytest.Deadline(t), connect.NewRequest(&envd.CloseStdinRequest{Process: gatewaytest.ByPID(s.PID)}))
-	gatewaytest.WantCode(t, "CloseStdin", err, connect.CodeUnimplemented)
-	if _, err := c.SendInput(gatewaytest.Deadline(t), gatewaytest.Stdin(s.PID, "\n")); err != nil {
-		t.Error(err)
-	}
-	if !late.Receive() || late.Msg().GetEvent().GetEnd().GetExitCode() != 2 || late.Receive() || late.Err() != nil {
-		t.Errorf("after start: %v, %v, want the end alone", late.Msg(), late.Err())
-	}
-	if out, _, _, err := s.Rest(); out != "heard\n" || err != nil {
-		t.Errorf("the stream of Start: %q %v", out, err)
-	}
-}
-
 func TestGatewaysAsTheyAreFoundHaveTheProcessServiceAlone(t *testing.T) {
 	t.Parallel()
 	for _, like := range []string{"bash-only", "http-errors", "lossy"} {
@@ -151,68 +129,6 @@ func TestGatewaysAsTheyAreFoundHaveTheProcessServiceAlone(t *testing.T) {
 		}
 		if a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.ListPath, []byte("{}"), gatewaytest.UnaryJSON); a.Status != 200 {
 			t.Errorf("%s: List: %d", like, a.Status)
-		}
-	}
-}
-
-func TestHTTPErrorsHaveTheStatusOfTheirCode(t *testing.T) {
-	t.Parallel()
-	for _, o := range []Options{{Like: "http-errors"}, {Faults: []string{"stream-errors-as-http"}}} {
-		g := startGateway(t, o)
-		for _, c := range []struct {
-			name, path, body string
-			headers          []string
-			status           int
-			code             string
-		}{
-			{"refused by the handler", gatewaytest.StartPath, `{"process":{"cmd":"/bin/true","cwd":"/no/such"}}`, nil, 400, "invalid_argument"},
-			{"refused before it", gatewaytest.StartPath, `{}`, []string{"Connect-Timeout-Ms: abc"}, 400, "invalid_argument"},
-			{"an unknown process", "/process.Process/Connect", `{"process":{"pid":4000000000}}`, nil, 404, "not_found"},
-			{"compressed", "/process.Process/Connect", `{"process":{"pid":4000000000}}`, []string{"Connect-Accept-Encoding: gzip"}, 404, "not_found"},
-			{"an invalid message", gatewaytest.StartPath, `{`, nil, 400, "invalid_argument"},
-		} {
-			a := gatewaytest.RoundTrip(t, g, "POST", c.path, gatewaytest.Envelope(0, c.body), append(c.headers, gatewaytest.Streaming)...)
-			if a.Status != c.status || a.Code != c.code || a.Header.Get("Content-Type") != "application/json" {
-				t.Errorf("%+v: %s: %d %q %s", o, c.name, a.Status, a.Header.Get("Content-Type"), a.Body)
-			}
-			for _, name := range []string{"Connect-Accept-Encoding", "Connect-Content-Encoding"} {
-				if a.Header.Get(name) != "" {
-					t.Errorf("%+v: %s: %v", o, c.name, a.Header)
-				}
-			}
-		}
-		a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("echo x; exit 3")), gatewaytest.Streaming)
-		if a.Status != 200 || a.Code != "" || len(a.Events(t)) != 3 {
-			t.Errorf("%+v: a success: %d %s", o, a.Status, a.Body)
-		}
-	}
-}
-
-func TestHTTPErrorsReplaysOnConnect(t *testing.T) {
-	t.Parallel()
-	for _, o := range []Options{{Like: "http-errors"}, {Faults: []string{"attach-replays"}}} {
-		g := startGateway(t, o)
-		c := gatewaytest.Client(t, g)
-		s := gatewaytest.Begin(t, c, gatewaytest.Sh("echo before; read x; echo after; exit 3"))
-		if !s.Receive() || string(s.Msg().GetEvent().GetData().GetStdout()) != "before\n" {
-			t.Fatalf("%v", s.Msg())
-		}
-		attached := func() string {
-			var out strings.Builder
-			late, err := c.Connect(gatewaytest.Deadline(t), connect.NewRequest(&envd.ConnectRequest{Process: gatewaytest.ByPID(s.PID)}))
-			for err == nil && late.Receive() {
-				data := late.Msg().GetEvent().GetData().GetStdout()
-				out.Write(data)
-				if string(data) == "before\n" {
-					_, _ = c.SendInput(gatewaytest.Deadline(t), gatewaytest.Stdin(s.PID, "\n")) // the second time it has ended
-				}
-			}
-			return out.String()
-		}
-		for _, when := range []string{"while it runs", "after its end"} {
-			if out := attached(); out != "before\nafter\n" {
-				t.Errorf("%+v: %s: %q", o, when, out)
-			}
 		}
 	}
 }
@@ -238,15 +154,6 @@ type anyFanout struct{ gateway.Fanout }
 func (anyFanout) Join(gateway.Reader) []gateway.Chunk      { return nil }
 func (anyFanout) Publish(gateway.Chunk)                    {}
 func (anyFanout) Copies(gateway.Reader, gateway.Chunk) int { return 1 }
-
-func TestHTTPErrorsIgnoresDeadlines(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Like: "http-errors"})
-	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("sleep 0.3; echo beyond")), gatewaytest.Streaming, "Connect-Timeout-Ms: 100")
-	if a.Code != "" || len(a.Events(t)) != 3 {
-		t.Errorf("%q %s", a.Code, a.Body)
-	}
-}
 
 // TestEnvdLosesTheTailOfEveryFifthTrap uses processes that write after SIGTERM and
 // exit at once. Their output fits into the pipe of a daemon that waits for its

@@ -133,7 +133,7 @@ func muteSockets(b *build) {
 	closed := make(chan struct{})
 	whenClosed(b, func() error { close(closed); return nil })
 	onAttach(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		m := &muteWriter{ResponseWriter: w}
+		m := &muteWriter{writer: writer{w}}
 		next.ServeHTTP(m, r)
 		if m.client == nil {
 			return
@@ -153,7 +153,7 @@ func muteSockets(b *build) {
 
 // muteWriter is a response writer that keeps the connection behind its head.
 type muteWriter struct {
-	http.ResponseWriter
+	writer
 	client net.Conn
 }
 
@@ -167,6 +167,3 @@ func (m *muteWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	_ = gone.Close()
 	return c, bufio.NewReadWriter(bufio.NewReader(c), bufio.NewWriter(c)), nil
 }
-
-// Unwrap is for http.ResponseController.
-func (m *muteWriter) Unwrap() http.ResponseWriter { return m.ResponseWriter }

@@ -87,41 +87,52 @@ func updateIgnored(procedure string, call func() (connect.AnyResponse, error)) (
 	return res, err
 }
 
-// intercept runs a call of the process service. The response is nil for a stream.
-type intercept func(procedure string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error)
-
-// intercepted puts an interceptor around the others.
-func intercepted(i intercept) func(*build) { return interceptor{i, func(any) {}}.install }
-
-// onMessages changes the request messages of the process service.
-func onMessages(change func(m any)) func(*build) {
-	return interceptor{func(_ string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) { return call() }, change}.install
+// intercepted puts a function around the calls of the process service. The response is nil for a stream.
+func intercepted(run func(procedure string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error)) func(*build) {
+	return onCalls(interceptor{run: func(procedure string, _ any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+		return run(procedure, call)
+	}})
 }
 
-// interceptor runs every call, and changes every request message.
+// onMessages changes the request messages of the process service.
+func onMessages(change func(m any)) func(*build) { return onCalls(interceptor{receive: change}) }
+
+// onCalls puts an interceptor around the others of the process service.
+func onCalls(i interceptor) func(*build) {
+	return func(b *build) { b.Seams.Interceptors = append([]connect.Interceptor{i}, b.Seams.Interceptors...) }
+}
+
+// interceptor changes the calls of a service. A nil function changes nothing.
 type interceptor struct {
-	run    intercept
-	change func(m any)
+	// run runs a call; request and response are nil for a stream.
+	run     func(procedure string, request any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error)
+	receive func(m any)      // changes a request message
+	send    func(m any) bool // changes a message of a stream, or drops it
 }
 
 var _ connect.Interceptor = interceptor{}
 
-func (i interceptor) install(b *build) {
-	b.Seams.Interceptors = append([]connect.Interceptor{i}, b.Seams.Interceptors...)
-}
-
 // WrapUnary intercepts unary calls.
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		i.change(req.Any())
-		return i.run(req.Spec().Procedure, func() (connect.AnyResponse, error) { return next(ctx, req) })
+		if i.receive != nil {
+			i.receive(req.Any())
+		}
+		return i.around(req.Spec().Procedure, req.Any(), func() (connect.AnyResponse, error) { return next(ctx, req) })
 	}
+}
+
+func (i interceptor) around(procedure string, request any, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+	if i.run == nil {
+		return call()
+	}
+	return i.run(procedure, request, call)
 }
 
 // WrapStreamingHandler intercepts streams.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		_, err := i.run(conn.Spec().Procedure, func() (connect.AnyResponse, error) { return nil, next(ctx, changedConn{conn, i.change}) })
+		_, err := i.around(conn.Spec().Procedure, nil, func() (connect.AnyResponse, error) { return nil, next(ctx, changedConn{conn, i}) })
 		return err
 	}
 }
@@ -131,17 +142,25 @@ func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect
 	return next
 }
 
-// changedConn changes the messages that are received.
+// changedConn changes the messages of a stream.
 type changedConn struct {
 	connect.StreamingHandlerConn
-	change func(m any)
+	by interceptor
 }
 
 // Receive receives one message.
 func (c changedConn) Receive(m any) error {
 	err := c.StreamingHandlerConn.Receive(m)
-	if err == nil {
-		c.change(m)
+	if err == nil && c.by.receive != nil {
+		c.by.receive(m)
 	}
 	return err
+}
+
+// Send sends one message, unless it is dropped.
+func (c changedConn) Send(m any) error {
+	if c.by.send != nil && !c.by.send(m) {
+		return nil
+	}
+	return c.StreamingHandlerConn.Send(m)
 }

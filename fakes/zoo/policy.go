@@ -208,16 +208,14 @@ func patientBodies(p *strict.Policy) {
 
 // plainNotFound responds to an unknown gRPC method as to any unknown path.
 func plainNotFound(p *strict.Policy) {
-	p.NotFound = around(p.NotFound, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
-				strict.LimitRest(w)
-				http.NotFound(w, r)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	p.NotFound = around(p.NotFound, middleware(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			strict.LimitRest(w)
+			http.NotFound(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}).over)
 }
 
 // jsonNotFound responds to an unknown path or method with HTTP 404 and a JSON
@@ -228,16 +226,14 @@ func jsonNotFound(p *strict.Policy) { notFoundBy(jsonNoRoute)(p) }
 // gRPC, which is not an HTTP error, stays.
 func notFoundBy(answer http.HandlerFunc) func(p *strict.Policy) {
 	return func(p *strict.Policy) {
-		p.NotFound = around(p.NotFound, func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				trial := &statusOnly{header: http.Header{}}
-				if next.ServeHTTP(trial, r); trial.status < http.StatusBadRequest {
-					next.ServeHTTP(w, r)
-					return
-				}
-				answer(w, r)
-			})
-		})
+		p.NotFound = around(p.NotFound, middleware(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			trial := &statusOnly{header: http.Header{}}
+			if next.ServeHTTP(trial, r); trial.status < http.StatusBadRequest {
+				next.ServeHTTP(w, r)
+				return
+			}
+			answer(w, r)
+		}).over)
 	}
 }
 
@@ -264,16 +260,14 @@ func (s *statusOnly) WriteHeader(status int)      { s.status = status }
 
 // bareUnknownVerbs omits Allow from the 405 for an unknown HTTP method.
 func bareUnknownVerbs(p *strict.Policy) {
-	p.WrongVerb = around(p.WrongVerb, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.Method {
-			case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
-				http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
-				next.ServeHTTP(w, r)
-			default:
-				strict.LimitRest(w)
-				w.WriteHeader(http.StatusMethodNotAllowed)
-			}
-		})
-	})
+	p.WrongVerb = around(p.WrongVerb, middleware(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+			next.ServeHTTP(w, r)
+		default:
+			strict.LimitRest(w)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}).over)
 }

@@ -18,7 +18,7 @@ func stdioControlFaults() []fault {
 			Breaks: []string{"stdio.input.not-control"},
 			Source: "wazuh#34460: gateways that parse every message; some WebSocket libraries do not tell text from binary",
 		}, onInput(func(f wsFrame, next func(wsFrame)) {
-			if controlType(f) != "" {
+			if textType(f.payload) != "" {
 				f.Opcode = wire.WSText
 			}
 			next(f)
@@ -103,7 +103,7 @@ func stdioControlFaults() []fault {
 		}, onWSFrames(func(c *wsConn) wsStage {
 			terminal := c.request.URL.Query().Get("pty") == "1"
 			return wsStage{toServer: func(f wsFrame, next func(wsFrame)) {
-				if isText(f) && controlType(f) == "resize" && !terminal {
+				if isText(f) && textType(f.payload) == "resize" && !terminal {
 					f = f.as(wire.WSClose, unsupported)
 				}
 				next(f)
@@ -118,7 +118,7 @@ func stdioControlFaults() []fault {
 			var m map[string]any
 			if kind == "resize" && json.Unmarshal(f.payload, &m) == nil {
 				if cols, rows := side(m["cols"]), side(m["rows"]); cols*rows != 0 {
-					f = f.as(wire.WSText, `{"type":"resize","cols":`+decimal(cols)+`,"rows":`+decimal(rows)+`}`)
+					f = f.as(wire.WSText, `{"type":"resize","cols":`+strconv.Itoa(cols)+`,"rows":`+strconv.Itoa(rows)+`}`)
 				}
 			}
 			next(f)
@@ -145,9 +145,6 @@ func stdioControlFaults() []fault {
 // unsupported is the payload of a Close frame with the code 1003.
 const unsupported = "\x03\xeb"
 
-// decimal formats a number.
-func decimal(n int) string { return strconv.Itoa(n) }
-
 // side returns a width or height, 1 for one that no terminal has, and 0 for what is no number.
 func side(v any) int {
 	n, ok := v.(float64)
@@ -164,9 +161,6 @@ func side(v any) int {
 // isText reports whether a frame is a whole text message.
 func isText(f wsFrame) bool { return f.Opcode == wire.WSText && f.FIN }
 
-// controlType returns the type of a control message; "" if the payload is none.
-func controlType(f wsFrame) string { return textType(f.payload) }
-
 // textType returns the type of a text message; "" if it has none.
 func textType(text []byte) string {
 	var m struct{ Type any }
@@ -181,7 +175,7 @@ func textType(text []byte) string {
 func onText(change func(f wsFrame, kind string, next func(wsFrame))) func(*build) {
 	return eachClientFrames(func(f wsFrame, next func(wsFrame)) {
 		if isText(f) && utf8.Valid(f.payload) {
-			change(f, controlType(f), next)
+			change(f, textType(f.payload), next)
 			return
 		}
 		next(f)

@@ -1,6 +1,8 @@
 package zoo
 
 import (
+	"strconv"
+
 	"assay/fakes/stdio"
 )
 
@@ -122,7 +124,7 @@ func stdioExitVariants() []variant {
 			Source: "RFC 8259: none of that means anything",
 		}, onMessage(func(m stdio.Message, next send) error {
 			if code, ok := exitOf(m.Data); ok && !m.Binary {
-				m.Data = []byte("{\n  \"code\" : " + decimal(code) + ",\n  \"signal\" : null,\n  \"usage\" : {\"type\": \"cpu\", \"ms\": 1.5e0},\n  \"type\" : \"ex\\u0069t\"\n}\n")
+				m.Data = []byte("{\n  \"code\" : " + strconv.Itoa(code) + ",\n  \"signal\" : null,\n  \"usage\" : {\"type\": \"cpu\", \"ms\": 1.5e0},\n  \"type\" : \"ex\\u0069t\"\n}\n")
 			}
 			return next(m)
 		})},

@@ -153,7 +153,7 @@ func stdioAuthFaults() []fault {
 // onUpgrade changes the header of every accepted handshake.
 func onUpgrade(change func(r *http.Request, h http.Header)) func(*build) {
 	return onAttach(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&headWriter{ResponseWriter: w, change: func(h http.Header, status int) int {
+		next.ServeHTTP(&headWriter{writer: writer{w}, change: func(h http.Header, status int) int {
 			if status == http.StatusSwitchingProtocols {
 				change(r, h)
 			}
@@ -207,7 +207,7 @@ func hashAnyKey(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
-	next.ServeHTTP(&headWriter{ResponseWriter: w, change: func(h http.Header, status int) int {
+	next.ServeHTTP(&headWriter{writer: writer{w}, change: func(h http.Header, status int) int {
 		sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 		h.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
 		return status

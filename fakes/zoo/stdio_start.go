@@ -46,15 +46,15 @@ func stdioStartFaults() []fault {
 			Title:  "The parameter pty is ignored",
 			Breaks: []string{"stdio.pty.terminal", "stdio.pty.size", "stdio.pty.resize", "stdio.pty.interrupt"},
 			Source: "Bun.spawn, which has no terminals",
-		}, onQuery(func(q *attachQuery) { q.del("pty") })},
+		}, onQuery(func(q url.Values) { q.Del("pty") })},
 		{Fault{
 			ID:     "stdio-terminal-size-ignored",
 			Title:  "Every terminal begins with 80 columns and 24 rows",
 			Breaks: []string{"stdio.pty.size"},
 			Source: "gotty and ttyd before the first resize",
-		}, onQuery(func(q *attachQuery) {
-			q.del("cols")
-			q.del("rows")
+		}, onQuery(func(q url.Values) {
+			q.Del("cols")
+			q.Del("rows")
 		})},
 		{Fault{
 			ID:     "stdio-unlisted",
@@ -77,63 +77,19 @@ func stdioStartFaults() []fault {
 	}
 }
 
-// attachQuery is the query of an attach, in the order of the request.
-type attachQuery struct{ pairs [][2]string }
-
-// parseAttach reads a query; ok is false if it is malformed.
-func parseAttach(raw string) (q *attachQuery, ok bool) {
-	q = &attachQuery{}
-	for pair := range strings.SplitSeq(raw, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		name, err := url.QueryUnescape(name)
-		value, err2 := url.QueryUnescape(value)
-		if err != nil || err2 != nil || strings.Contains(pair, ";") {
-			return nil, false
-		}
-		q.pairs = append(q.pairs, [2]string{name, value})
-	}
-	return q, true
-}
-
-func (q *attachQuery) del(name string) {
-	q.pairs = slices.DeleteFunc(q.pairs, func(p [2]string) bool { return p[0] == name })
-}
-
-func (q *attachQuery) encode() string {
-	var out []string
-	for _, p := range q.pairs {
-		out = append(out, url.QueryEscape(p[0])+"="+url.QueryEscape(p[1]))
-	}
-	return strings.Join(out, "&")
-}
-
 // onQuery changes the query of every handshake that has a valid one.
-func onQuery(change func(q *attachQuery)) func(*build) {
+func onQuery(change func(q url.Values)) func(*build) {
 	return onAttachRequest(func(r *http.Request) {
-		if q, ok := parseAttach(r.URL.RawQuery); ok && isWSUpgrade(r) {
+		if q, err := url.ParseQuery(r.URL.RawQuery); err == nil && isWSUpgrade(r) {
 			change(q)
-			r.URL.RawQuery = q.encode()
+			r.URL.RawQuery = q.Encode()
 		}
 	})
 }
 
 // onArgs changes the arguments of every command.
 func onArgs(change func(args []string) []string) func(*build) {
-	return onQuery(func(q *attachQuery) {
-		var args []string
-		for _, p := range q.pairs {
-			if p[0] == "arg" {
-				args = append(args, p[1])
-			}
-		}
-		q.del("arg")
-		for _, a := range change(args) {
-			q.pairs = append(q.pairs, [2]string{"arg", a})
-		}
-	})
+	return onQuery(func(q url.Values) { q["arg"] = change(q["arg"]) })
 }
 
 // isAttached reports whether a process belongs to the stdio surface.
@@ -228,21 +184,8 @@ func programsOf(b *build) (exists func(program string) bool) {
 	all := sandboxesOf(b)
 	return func(program string) bool {
 		boxes := all()
-		return isProgram(boxes[len(boxes)-1], program)
+		return gateway.HasProgram(boxes[len(boxes)-1], program)
 	}
-}
-
-// isProgram asks a sandbox's shell whether a program exists in it.
-func isProgram(box gateway.Sandbox, program string) bool {
-	p, err := box.Start(virtual.Spec{
-		Argv:   []string{"/bin/sh", "-c", `command -v "$1"`, "sh", program},
-		Output: func(virtual.Stream, []byte) {},
-	})
-	if err != nil {
-		return false
-	}
-	<-p.Exited()
-	return p.Status() == virtual.Status{}
 }
 
 // careful starts only programs that exist.

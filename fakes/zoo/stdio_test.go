@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestEveryVariantServesStdio(t *testing.T) {
 					break
 				}
 				if code, ended := exitOf(data); ended {
-					data = []byte("exit " + decimal(code))
+					data = []byte("exit " + strconv.Itoa(code))
 					got = append(got, output)
 				} else if kind == websocket.MessageBinary {
 					output += string(data[1:])

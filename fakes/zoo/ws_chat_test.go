@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -80,9 +79,8 @@ func masked(h wire.WSHead, payload string) string {
 	return string(wire.AppendWSFrame(nil, h, []byte(payload)))
 }
 
-func input(data string) string   { return masked(wire.WSHead{FIN: true, Opcode: wire.WSBinary}, data) }
-func control(text string) string { return masked(wire.WSHead{FIN: true, Opcode: wire.WSText}, text) }
-func ping(data string) string    { return masked(wire.WSHead{FIN: true, Opcode: wire.WSPing}, data) }
+func input(data string) string { return masked(wire.WSHead{FIN: true, Opcode: wire.WSBinary}, data) }
+func ping(data string) string  { return masked(wire.WSHead{FIN: true, Opcode: wire.WSPing}, data) }
 func part(op wire.WSOpcode, data string) string {
 	return masked(wire.WSHead{Opcode: op}, data)
 }
@@ -90,9 +88,6 @@ func part(op wire.WSOpcode, data string) string {
 func closing(code uint16) string {
 	return masked(wire.WSHead{FIN: true, Opcode: wire.WSClose}, string(wire.AppendWSClose(nil, code, "")))
 }
-
-// eof is the control message that ends stdin.
-var eof = control(`{"type":"eof"}`)
 
 // frame reads a frame; false at the end.
 func (c *wsClient) frame() (f wsFrame, ok bool) {
@@ -183,57 +178,4 @@ func (c *wsClient) rest() string {
 		continue
 	}
 	return c.said.String()
-}
-
-// chat is a session: what the client says, and what it hears from a gateway with a fault and from a right one.
-type chat struct {
-	fault   string
-	query   []string
-	headers []string
-	say     []string // bytes to send; "await TEXT" waits for output, or for the end
-	want    string   // the whole that is heard, or a part of it between two *
-	right   string
-}
-
-// play returns what is heard.
-func (c chat) play(t *testing.T, g *gateway.Gateway) string {
-	t.Helper()
-	client := attach(t, g, c.query, c.headers...)
-	if client.res.StatusCode != http.StatusSwitchingProtocols {
-		return strconv.Itoa(client.res.StatusCode)
-	}
-	for _, s := range c.say {
-		if text, is := strings.CutPrefix(s, "await "); is {
-			for !strings.Contains(client.said.String(), text) && client.next() {
-				continue
-			}
-			continue
-		}
-		_, _ = client.Write([]byte(s)) // the gateway may have closed
-	}
-	return client.rest()
-}
-
-// heard compares what was heard.
-func heard(got, want string) bool {
-	if part, is := strings.CutPrefix(want, "*"); is {
-		return strings.Contains(got, strings.TrimSuffix(part, "*"))
-	}
-	return got == want
-}
-
-// showFaults plays chats against gateways with their fault, and against a right one.
-func showFaults(t *testing.T, chats []chat) {
-	t.Helper()
-	right := startGateway(t, Options{})
-	for _, c := range chats {
-		t.Run(c.fault, func(t *testing.T) {
-			if got := c.play(t, right); !heard(got, c.right) {
-				t.Errorf("without the fault: %.600q\nwant %q", got, c.right)
-			}
-			if got := c.play(t, startGateway(t, Options{Faults: []string{c.fault}})); !heard(got, c.want) {
-				t.Errorf("with the fault: %.600q\nwant %q", got, c.want)
-			}
-		})
-	}
 }

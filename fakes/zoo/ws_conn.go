@@ -49,7 +49,7 @@ type wsStage struct {
 // onWSFrames adds a stage to every connection of the stdio surface.
 func onWSFrames(stage func(c *wsConn) wsStage) func(*build) {
 	return onAttach(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&wsHijacker{ResponseWriter: w, request: r, stage: stage}, r)
+		next.ServeHTTP(&wsHijacker{writer: writer{w}, request: r, stage: stage}, r)
 	})
 }
 
@@ -64,15 +64,11 @@ func toServer(change func() func(f wsFrame, next func(wsFrame))) func(*build) {
 }
 
 // onAttach wraps the handling of the requests of the stdio surface.
-func onAttach(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*build) {
-	return onSurface(gateway.SurfaceStdio, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
-	})
-}
+func onAttach(serve middleware) func(*build) { return onSurface(gateway.SurfaceStdio, serve.over) }
 
 // wsHijacker is a response writer that hands out a connection with a stage.
 type wsHijacker struct {
-	http.ResponseWriter
+	writer
 	request *http.Request
 	stage   func(c *wsConn) wsStage
 }
@@ -89,9 +85,6 @@ func (h *wsHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c.in.add(early)
 	return c, bufio.NewReadWriter(bufio.NewReader(c), bufio.NewWriter(c)), nil
 }
-
-// Unwrap is for http.ResponseController.
-func (h *wsHijacker) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // wsConn is a connection with a stage, behind the handshake. One goroutine reads, and another
 // writes.

@@ -57,66 +57,6 @@ func TestUnknownIDsAreRefusedWithTheKnownOnes(t *testing.T) {
 	}
 }
 
-func TestFaultEndOfStreamDropped(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Faults: []string{"eos-dropped"}})
-	for _, body := range []string{gatewaytest.Shell("echo x"), "{"} {
-		a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, body), gatewaytest.Streaming)
-		for _, f := range a.Frames {
-			if f.Flags&2 != 0 {
-				t.Errorf("%s: got an end of stream: %q", body, f.Payload)
-			}
-		}
-	}
-	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("echo x")), gatewaytest.Streaming)
-	if ev := a.Events(t); len(ev) != 3 || ev[2]["end"] == nil {
-		t.Errorf("events %v, want start, data, end", ev)
-	}
-}
-
-func TestFaultTailLost(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Faults: []string{"tail-lost"}})
-	for script, want := range map[string]int{
-		`head -c 200000 /dev/zero`: 200_000 / lossyBlock * lossyBlock,
-		`head -c 65536 /dev/zero`:  65_536,
-		`head -c 65537 /dev/zero`:  65_536,
-		`head -c 1000 /dev/zero`:   1000,
-	} {
-		out, _, end, err := gatewaytest.Begin(t, gatewaytest.Client(t, g), gatewaytest.Sh(script)).Rest()
-		if len(out) != want || err != nil || end.GetStatus() != "exit status 0" {
-			t.Errorf("%s: %d bytes, %v, %v; want %d", script, len(out), end, err, want)
-		}
-	}
-}
-
-func TestFaultExitCodeZeroed(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Faults: []string{"exit-code-zeroed"}})
-	_, _, end, err := gatewaytest.Begin(t, gatewaytest.Client(t, g), gatewaytest.Sh("exit 7")).Rest()
-	if err != nil || end.GetExitCode() != 0 || end.GetStatus() != "exit status 0" || end.Error != nil {
-		t.Errorf("end %v, %v", end, err)
-	}
-	if got := gatewaytest.NDJSON(t, g, `{"cmd":"exit 7"}`); got[len(got)-1] != `{"type":"end","exit_code":0}` {
-		t.Errorf("lines %q", got)
-	}
-	wantBooks(t, g, 2, 0, 2, 0, 0)
-}
-
-func TestFaultKillCountedTwice(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Faults: []string{"kill-counted-twice"}})
-	c := gatewaytest.Client(t, g)
-	s := gatewaytest.Begin(t, c, gatewaytest.Sh("sleep 100; true"))
-	if _, err := c.SendSignal(gatewaytest.Deadline(t), gatewaytest.Signal(s.PID, envd.Signal_SIGNAL_SIGKILL)); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, end, err := s.Rest(); err != nil || end.GetStatus() != "signal: killed" {
-		t.Errorf("end %v, %v", end, err)
-	}
-	wantBooks(t, g, 1, 0, 0, 2, 0)
-}
-
 func TestVariantKeepaliveBetweenEvents(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"keepalive-between-events"}})
