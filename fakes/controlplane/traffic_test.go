@@ -9,14 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
 	"github.com/coder/websocket"
 
 	"assay/fakes/controlplane"
 	"assay/fakes/files"
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
-	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/testkit"
 )
@@ -136,27 +134,6 @@ func (s *sandbox) health() (status int, message string) {
 
 const base = `{"templateID":"base","timeout":3600}`
 
-func TestSandboxesAreApart(t *testing.T) {
-	t.Parallel()
-	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
-	a, b := s.create(`{"templateID":"base","envVars":{"WHO":"a"}}`), s.create(base)
-	begun := gatewaytest.Begin(t, a.client(), gatewaytest.Sh(`echo "$WHO $E2B_SANDBOX"; echo x >/tmp/f; exec sleep 100`))
-	if out := line(t, begun); out != "a true\n" {
-		t.Errorf("output %q", out)
-	}
-	if list := listOf(t, b); len(list) != 0 {
-		t.Errorf("b lists %v", list)
-	}
-	out, _, _, err := gatewaytest.Begin(t, b.client(), gatewaytest.Sh(`cat /tmp/f; echo "$WHO"`)).Rest()
-	if out != "\n" || err != nil {
-		t.Errorf("b sees %q, %v", out, err)
-	}
-	a.Token = b.Token
-	if _, err := a.client().List(t.Context(), connect.NewRequest(&envd.ListRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
-		t.Errorf("the token of b opens a: %v", err)
-	}
-}
-
 // line reads the next piece of output.
 func line(t *testing.T, s *gatewaytest.Stream) string {
 	t.Helper()
@@ -164,65 +141,6 @@ func line(t *testing.T, s *gatewaytest.Stream) string {
 		t.Fatalf("the stream ended: %v", s.Err())
 	}
 	return string(s.Msg().GetEvent().GetData().GetStdout())
-}
-
-// listOf returns the processes of a sandbox.
-func listOf(t *testing.T, s *sandbox) []*envd.ProcessInfo {
-	t.Helper()
-	res, err := s.client().List(gatewaytest.Deadline(t), connect.NewRequest(&envd.ListRequest{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.Msg.GetProcesses()
-}
-
-func TestTheEndOfASandboxCutsItsStreams(t *testing.T) {
-	t.Parallel()
-	for how, end := range map[string]string{"deletion": "DELETE /sandboxes/ID", "deadline": "POST /sandboxes/ID/timeout", "pause": "POST /sandboxes/ID/pause"} {
-		for _, version := range []string{"1.1", "h2c"} {
-			t.Run(how+" "+version, func(t *testing.T) {
-				t.Parallel()
-				s := start(t, gateway.Options{}, controlplane.Options{}, version)
-				box := s.create(base)
-				stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo out; exec sleep 1000`))
-				if out := line(t, stream); out != "out\n" {
-					t.Fatalf("output %q", out)
-				}
-				if status := s.api(strings.Replace(end, "ID", box.ID, 1), `{"timeout":1}`, nil); status != http.StatusNoContent {
-					t.Fatalf("status %d", status)
-				}
-				out, _, last, err := stream.Rest()
-				if out != "" || last != nil || err == nil || connect.CodeOf(err) == connect.CodeCanceled {
-					t.Errorf("the stream ends with %q, %v, %v; want a cut", out, last, err)
-				}
-				want := "The sandbox was not found"
-				if how == "pause" {
-					want = "The sandbox is paused"
-				}
-				if status, message := box.health(); status != http.StatusBadGateway || message != want {
-					t.Errorf("health: %d %q", status, message)
-				}
-			})
-		}
-	}
-}
-
-func TestAPauseKeepsProcessesAndFiles(t *testing.T) {
-	t.Parallel()
-	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
-	box := s.create(base)
-	stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo kept >/tmp/f; echo ready; exec sleep 1000`))
-	line(t, stream)
-	s.api("POST /sandboxes/"+box.ID+"/pause", "", nil)
-	if status := s.api("POST /v2/sandboxes/"+box.ID+"/connect", "", nil); status != http.StatusCreated {
-		t.Fatalf("connect: %d", status)
-	}
-	if list := listOf(t, box); len(list) != 1 || list[0].GetPid() != stream.PID {
-		t.Errorf("processes %v, want pid %d", list, stream.PID)
-	}
-	if out, _, _, err := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`cat /tmp/f`)).Rest(); out != "kept\n" {
-		t.Errorf("the file has %q, %v", out, err)
-	}
 }
 
 func TestARequestWakesASandboxThatResumesByItself(t *testing.T) {

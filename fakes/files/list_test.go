@@ -2,9 +2,7 @@ package files_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -23,76 +21,6 @@ func (g *rig) list(name string, depth uint32) ([]string, error) {
 		paths = append(paths, strings.TrimPrefix(e.GetPath(), home+"/"))
 	}
 	return paths, nil
-}
-
-func TestAListingIsDepthFirstByTheBytesOfTheNames(t *testing.T) {
-	t.Parallel()
-	g := newRig(t, settings{})
-	g.has(home+"/b", home+"/B", home+"/.h", home+"/10", home+"/9", home+"/sub/x/deep/er", home+"/sub/a", home+"/a")
-	for depth, want := range map[uint32]string{
-		0:          ".h 10 9 B a b sub",
-		1:          ".h 10 9 B a b sub",
-		2:          ".h 10 9 B a b sub sub/a sub/x",
-		3:          ".h 10 9 B a b sub sub/a sub/x sub/x/deep",
-		4294967295: ".h 10 9 B a b sub sub/a sub/x sub/x/deep sub/x/deep/er",
-	} {
-		got, err := g.list("", depth)
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("depth %d: %v %v, want %s", depth, got, err, want)
-		}
-	}
-	if got, err := g.list("/home//user/./sub", 1); err != nil || !slices.Equal(got, []string{"sub/a", "sub/x"}) {
-		t.Errorf("an unclean path: %v %v", got, err)
-	}
-}
-
-func TestOnlyDirectoriesAreListed(t *testing.T) {
-	t.Parallel()
-	g := newRig(t, settings{})
-	g.has(home + "/f")
-	for path, want := range map[string]connect.Code{
-		"missing": connect.CodeNotFound, "f": connect.CodeInvalidArgument, "~root": connect.CodeInvalidArgument, "/tmp": 0,
-	} {
-		_, err := g.list(path, 1)
-		wantCode(t, path, err, want)
-	}
-}
-
-func TestANameThatIsNotTextDoesNotFailTheListing(t *testing.T) {
-	t.Parallel()
-	g := newRig(t, settings{})
-	g.has(home+"/odd\xff\xfename", home+"/z\nnew line", home+"/\u00e9", home+"/e\u0301")
-	got, err := g.list("", 1)
-	if want := []string{"e\u0301", "odd\ufffdname", "z\nnew line", "\u00e9"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q %v, want %q", got, err, want)
-	}
-}
-
-func TestAListingBearsDirectoriesThatComeAndGo(t *testing.T) {
-	t.Parallel()
-	g := newRig(t, settings{})
-	g.has(home + "/stays/")
-	stop := make(chan struct{})
-	var churn sync.WaitGroup
-	churn.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			_ = g.tree.Mkdir(home+"/goes", "user")
-			_ = g.tree.RemoveAll(home + "/goes")
-		}
-	})
-	defer churn.Wait()
-	defer close(stop)
-	for range 100 {
-		got, err := g.list("", 2)
-		if err != nil || got[len(got)-1] != "stays" {
-			t.Fatalf("%v %v", got, err)
-		}
-	}
 }
 
 // A client that does not read its listing holds memory.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -204,3 +205,9 @@ func form(parts ...string) (body, contentType string) {
 	b.WriteString("--XX--\r\n")
 	return b.String(), "Content-Type: multipart/form-data; boundary=XX"
 }
+
+// home is that of the user user.
+const home = "/home/user"
+
+// at is a request for a file.
+func at(path string) string { return "/files?path=" + url.QueryEscape(path) }

@@ -144,50 +144,6 @@ func endOf(t *testing.T, s *connect.ServerStreamForClient[envd.ConnectResponse])
 	return ""
 }
 
-func TestAProcessGetsSIGTERMWhenItsClientGoes(t *testing.T) {
-	t.Parallel()
-	for name, leave := range map[string]func(t *testing.T, c *gatewaytest.Conn){
-		"with a Close frame": func(t *testing.T, c *gatewaytest.Conn) {
-			_, _ = c.Write(frame(finClose, "\x0f\xa0bye"))
-			wantClose(t, "the echo", c, 4000)
-		},
-		"with an empty Close frame": func(t *testing.T, c *gatewaytest.Conn) {
-			_, _ = c.Write(frame(finClose, ""))
-			head, payload, err := readFrame(c)
-			if head != finClose || len(payload) > 0 || err != nil {
-				t.Errorf("echo %#x %q, %v", head, payload, err)
-			}
-		},
-		"without a Close frame": func(t *testing.T, c *gatewaytest.Conn) {
-			_ = c.Conn.(interface{ CloseWrite() error }).CloseWrite()
-			wantClose(t, "a client that is gone", c, 0)
-		},
-		"by a reset": func(_ *testing.T, c *gatewaytest.Conn) {
-			_ = c.Conn.(interface{ SetLinger(int) error }).SetLinger(0)
-			_ = c.Close()
-		},
-		"in a frame": func(_ *testing.T, c *gatewaytest.Conn) {
-			_, _ = c.Write(frame(finBinary, "cut off")[:7])
-			_ = c.Close()
-		},
-		"behind stdin that nobody reads": func(_ *testing.T, c *gatewaytest.Conn) {
-			_, _ = c.Write(frame(finBinary, strings.Repeat("x", 1<<19)))
-			_ = c.Close()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := startGateway(t, Options{})
-			c := attachRaw(t, g, "cmd", "sleep", "arg", "1000")
-			_, s := theOnly(t, g)
-			leave(t, c)
-			if got := endOf(t, s); got != "signal: terminated" {
-				t.Error(got)
-			}
-			wantBooks(t, g, 1, 0, 0, 1, 0)
-		})
-	}
-}
-
 func TestAClientIsMissedWhileItsStdinFillsThePipe(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, Options{ClockScale: 30}) // a ping every half second
@@ -240,36 +196,6 @@ func TestAShellOnATerminalIsHungUpWhenItsClientGoes(t *testing.T) {
 		t.Error(got)
 	}
 	wantBooks(t, g, 1, 0, 0, 1, 0)
-}
-
-func TestOtherSurfacesSeeAndKillAnAttachedProcess(t *testing.T) {
-	t.Parallel()
-	for name, kill := range map[string]func(t *testing.T, g *Gateway, pid uint32){
-		"SendSignal SIGKILL": func(t *testing.T, g *Gateway, pid uint32) {
-			if _, err := gatewaytest.Client(t, g).SendSignal(gatewaytest.Deadline(t), gatewaytest.Signal(pid, envd.Signal_SIGNAL_SIGKILL)); err != nil {
-				t.Error(err)
-			}
-		},
-		"/kill": func(t *testing.T, g *Gateway, pid uint32) {
-			if a := gatewaytest.RoundTrip(t, g, "POST", fmt.Sprintf("/commands/%d/kill", pid), nil); a.Status != 200 {
-				t.Error(a.Status)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := startGateway(t, Options{})
-			c := dialAttach(t, g, sh("echo up; sleep 1000 & sleep 1000; true")...)
-			c.until("up\n")
-			pid, s := theOnly(t, g)
-			wantBooks(t, g, 1, 0, 0, 0, 1)
-			kill(t, g, pid)
-			wantBooks(t, g, 1, 0, 0, 1, 0)
-			c.rest().wantEnd("137")
-			if got := endOf(t, s); got != "signal: killed" {
-				t.Error(got)
-			}
-		})
-	}
 }
 
 func TestInputFromAnotherSurfaceReachesAnAttachedProcess(t *testing.T) {

@@ -79,63 +79,6 @@ func TestWhatCannotBeAttachedIsRefusedBeforeTheUpgrade(t *testing.T) {
 	wantBooks(t, g, 0, 0, 0, 0, 0)
 }
 
-func TestAHandshakeIsAnsweredByTheBook(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := gatewaytest.Dial(t, g)
-	c.Request("GET", "/attach?cmd=cat&unknown=1&cols=7", nil, append(handshake, "Sec-WebSocket-Extensions: permessage-deflate", "Sec-WebSocket-Protocol: chat")...)
-	res, err := http.ReadResponse(c.R, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.StatusCode != 101 || res.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" || res.Header.Get("Upgrade") != "websocket" || res.Header.Get("Connection") != "Upgrade" {
-		t.Errorf("%d %v", res.StatusCode, res.Header)
-	}
-	for _, name := range []string{"Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol"} {
-		if res.Header.Get(name) != "" {
-			t.Errorf("%s was negotiated", name)
-		}
-	}
-}
-
-func TestTheCredentialsOfAnAttach(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Token: "secret"})
-	for _, c := range []struct {
-		name, query string
-		with        []string
-		status      int
-		body        string
-	}{
-		{"none", "", nil, 401, "Unauthorized"},
-		{"an empty parameter", "&token=", []string{"Authorization: Bearer secret"}, 401, "Unauthorized"},
-		{"a wrong parameter in front of the right header", "&token=wrong", []string{"X-Access-Token: secret"}, 401, "Invalid token"},
-		{"a wrong bearer token", "", []string{"Authorization: Bearer wrong", "X-Access-Token: secret"}, 401, "Invalid token"},
-		{"a wrong header", "", []string{"X-Access-Token: wrong"}, 401, "Invalid token"},
-		{"an unknown user", "&token=secret", []string{"Authorization: Basic Z2hvc3Q6"}, 401, "invalid username: 'ghost'"},
-		{"the parameter", "&token=secret", nil, 101, ""},
-		{"the bearer token", "", []string{"Authorization: bearer secret"}, 101, ""},
-		{"the header", "", []string{"X-Access-Token: secret"}, 101, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			conn := gatewaytest.Dial(t, g)
-			conn.Request("GET", "/attach?cmd=true"+c.query, nil, append(handshake, c.with...)...)
-			res, err := http.ReadResponse(conn.R, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body := make([]byte, max(0, res.ContentLength))
-			_, _ = res.Body.Read(body)
-			if res.StatusCode != c.status || string(body) != c.body {
-				t.Errorf("%d %q, want %d %q", res.StatusCode, body, c.status, c.body)
-			}
-		})
-	}
-	if a := gatewaytest.RoundTrip(t, g, "GET", "/attach", nil); a.Status != 401 {
-		t.Errorf("the usage without a token: %d", a.Status)
-	}
-}
-
 func TestPagesNeedPermissionToAttach(t *testing.T) {
 	t.Parallel()
 	const page, evil = "http://page.example", "http://evil.example"

@@ -1,11 +1,7 @@
 package gateway
 
 import (
-	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -133,116 +129,6 @@ func (c *wsClient) wantEnd(code string) {
 	}
 }
 
-func TestAnAttachedProcessHasItsThreeStreamsAndItsExitCode(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := dialAttach(t, g, sh(`read x; echo "got $x"; echo oops >&2; exit 3`)...)
-	c.stdin("wo")
-	c.stdin("")
-	c.stdin("rd\n")
-	c.rest()
-	if string(c.out[1]) != "got word\n" || string(c.out[2]) != "oops\n" || len(c.out) != 2 {
-		t.Errorf("output %q", c.out)
-	}
-	c.wantEnd("3")
-	wantBooks(t, g, 1, 0, 1, 0, 0)
-}
-
-func TestTheExitMessageHasTheCodeOfAShell(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	for script, code := range map[string]string{"true": "0", "exit 255": "255", "kill -9 $$": "137", "kill -TERM $$": "143", "no-such-program": "127"} {
-		c := dialAttach(t, g, sh(script)...).rest()
-		c.wantEnd(code)
-	}
-	c := dialAttach(t, g, "cmd", "no-such-program").rest()
-	if !strings.Contains(string(c.out[2]), "no-such-program") {
-		t.Errorf("stderr %q", c.out[2])
-	}
-	c.wantEnd("127")
-}
-
-func TestArgumentsDoNotPassAShell(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := dialAttach(t, g, "cmd", "printf", "arg", "%s|", "arg", "$HOME", "arg", "", "arg", "a b;echo *").rest()
-	if string(c.out[1]) != "$HOME||a b;echo *|" {
-		t.Errorf("%q", c.out[1])
-	}
-	c.wantEnd("0")
-}
-
-func TestNoTailIsEverLost(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	const line = "0123456789012345678901234567890123456789012345678\n"
-	want := sha256.Sum256([]byte(strings.Repeat(line, 6000)))
-	for range 62 { // a tail lost in 1 of 5 runs is missed once in a million
-		c := dialAttach(t, g, sh(`yes `+strings.TrimSpace(line)+` | head -c 300000; exit 3`)...).rest()
-		if len(c.out[1]) != 300000 || sha256.Sum256(c.out[1]) != want {
-			t.Fatalf("%d bytes", len(c.out[1]))
-		}
-		c.wantEnd("3")
-	}
-}
-
-func TestStdinKeepsEveryByteAndItsOrder(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	data := make([]byte, 1<<20)
-	_, _ = rand.Read(data)
-	for b := range 256 {
-		data[b] = byte(b)
-	}
-	c := dialAttach(t, g, "cmd", "cat")
-	sent := make(chan error, 1)
-	go func() {
-		var err error
-		for i, rest := 0, data; len(rest) > 0; i++ {
-			n := min(len(rest), 1+i*37%65536)
-			err = errors.Join(err, c.Write(context.Background(), websocket.MessageBinary, rest[:n]))
-			rest = rest[n:]
-		}
-		sent <- errors.Join(err, c.Write(context.Background(), websocket.MessageText, []byte(`{"type":"eof"}`)))
-	}()
-	c.rest()
-	if err := <-sent; err != nil {
-		t.Fatal(err)
-	}
-	if string(c.out[1]) != string(data) {
-		t.Errorf("%d bytes came back, or others", len(c.out[1]))
-	}
-	c.wantEnd("0")
-}
-
-func TestJSONInABinaryMessageIsData(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := dialAttach(t, g, "cmd", "cat")
-	c.stdin(`{"type":"eof"}`)
-	c.until(`{"type":"eof"}`)
-	c.text(`{"type":"eof"}`)
-	c.rest().wantEnd("0")
-}
-
-func TestSignalsReachTheProcessAndAreCountedAsKills(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	for name, code := range map[string]string{"SIGINT": "130", "SIGTERM": "143", "SIGKILL": "137", "SIGUSR1": "138"} {
-		c := dialAttach(t, g, sh("echo up; exec sleep 1000")...)
-		c.until("up\n")
-		c.text(`{"type":"signal","signal":"` + name + `"}`)
-		c.rest().wantEnd(code)
-	}
-	c := dialAttach(t, g, sh("trap 'echo int' INT; echo up; while :; do read x && break; done; exit 7")...)
-	c.until("up\n")
-	c.text(`{"type":"signal","signal":"SIGINT"}`)
-	c.until("int\n")
-	c.stdin("x\n")
-	c.rest().wantEnd("7")
-	wantBooks(t, g, 5, 0, 1, 4, 0)
-}
-
 func TestARefusedMessageGetsAnErrorAndTheSessionLives(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, Options{})
@@ -291,50 +177,6 @@ func TestARefusedMessageGetsAnErrorAndTheSessionLives(t *testing.T) {
 	term.stdin("\x04")
 	term.texts = nil
 	term.rest().wantEnd("0")
-}
-
-func TestInputBehindTheEndOfStdinIsRefused(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := dialAttach(t, g, sh("cat; echo eof; sleep 1000")...)
-	c.stdin("last\n")
-	c.text(`{"type":"eof"}`)
-	c.stdin("late\n")
-	if got := c.untilText(); got != `{"type":"error","message":"stdin has ended"}` {
-		t.Error(got)
-	}
-	c.until("last\neof\n")
-}
-
-func TestStdinThatTheProcessHasClosedIsDropped(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := dialAttach(t, g, sh("exec <&-; echo closed; exec sleep 1000")...)
-	c.until("closed\n")
-	for range 4 {
-		c.stdin(strings.Repeat("x", 1<<20))
-	}
-	c.text(`{"type":"signal","signal":"SIGKILL"}`)
-	c.rest().wantEnd("137")
-}
-
-func TestATerminalIsServedOverWebSocket(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := dialAttach(t, g, sh("stty size; read x; stty size; echo err >&2; read y", "pty", "1", "cols", "100", "rows", "30")...)
-	c.until("30 100\r\n")
-	c.text(`{"type":"resize","cols":65535,"rows":1}`)
-	c.stdin("\r")
-	c.until("1 65535\r\nerr\r\n")
-	c.stdin("\x03")
-	c.rest().wantEnd("130")
-	if len(c.out[2]) > 0 {
-		t.Errorf("stderr %q: a terminal has one stream", c.out[2])
-	}
-	plain := dialAttach(t, g, sh("stty size", "pty", "1")...).rest()
-	if string(plain.out[1]) != "24 80\r\n" {
-		t.Errorf("default size: %q", plain.out[1])
-	}
 }
 
 func TestRealProcessesAreAttachedToo(t *testing.T) {

@@ -12,54 +12,6 @@ import (
 	"assay/fakes/gatewaytest"
 )
 
-func TestTheAliasStreamsOneLinePerEvent(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	got := gatewaytest.NDJSON(t, g, `{"cmd":"seq 1 3; echo oops >&2; printf '\\342\\202\\254'; exit 4"}`)
-	want := []string{
-		`{"type":"stdout","data":"1\n"}`, `{"type":"stdout","data":"2\n"}`, `{"type":"stdout","data":"3\n"}`,
-		`{"type":"stderr","data":"oops\n"}`, `{"type":"stdout","data":"€"}`, `{"type":"end","exit_code":4}`,
-	}
-	if !strings.HasPrefix(got[0], `{"type":"start","pid":`) || strings.Join(got[1:], "\n") != strings.Join(want, "\n") {
-		t.Errorf("got\n%s\nwant a start line and\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	wantBooks(t, g, 1, 0, 1, 0, 0)
-}
-
-func TestTheDeadlineOfTheAlias(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{ClockScale: 200})
-	for _, c := range []struct{ name, body, last string }{
-		{"kills at timeout_ms", `{"cmd":"echo x; sleep 100","timeout_ms":200}`, `{"type":"end","exit_code":-1}`},
-		{"is 60 s of the gateway's own clock when absent", `{"cmd":"sleep 100"}`, `{"type":"end","exit_code":-1}`},
-		{"is absent when timeout_ms is 0", `{"cmd":"sleep 0.5","timeout_ms":0}`, `{"type":"end","exit_code":0}`},
-	} {
-		if got := gatewaytest.NDJSON(t, g, c.body); got[len(got)-1] != c.last {
-			t.Errorf("the deadline %s: %q, want %s at the end", c.name, got, c.last)
-		}
-	}
-	wantBooks(t, g, 3, 1, 0, 2, 0)
-}
-
-func TestBadRequestsToTheAliasRunNothing(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	for _, body := range []string{
-		``, `[]`, `{`, `{}`, `{"cmd":1}`, `{"cmd":"true"}{}`,
-		`{"cmd":"true","timeout_ms":-1}`, `{"cmd":"true","timeout_ms":"5"}`, `{"cmd":"true","timeout_ms":1.5}`,
-		`{"cmd":"true","timeout_ms":null}`, `{"cmd":"true","timeout_ms":true}`, `{"cmd":"true","timeout_ms":99999999999}`,
-	} {
-		a := gatewaytest.RoundTrip(t, g, "POST", "/commands", []byte(body))
-		if a.Status != http.StatusBadRequest || a.Code != "invalid_argument" || a.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %q", body, a.Status, a.Body)
-		}
-		if strings.Contains(string(a.Body), "Go ") || strings.Contains(string(a.Body), "struct") {
-			t.Errorf("%s: the response mentions Go: %s", body, a.Body)
-		}
-	}
-	wantBooks(t, g, 0, 0, 0, 0, 0)
-}
-
 func TestTheAliasShowsLogsAndKillsWhatRuns(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, Options{})

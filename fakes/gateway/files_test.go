@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,64 +49,6 @@ func TestFilesystemIsServedOverEveryProtocolAndCodec(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestCommandsAndFilesAreInOneSandbox(t *testing.T) {
-	t.Parallel()
-	const token = "X-Access-Token: secret"
-	for _, processes := range []string{ProcessesVirtual, ProcessesOS} {
-		g := startGateway(t, Options{Processes: processes, Token: "secret"})
-		run := func(command string) string {
-			a := gatewaytest.RoundTrip(t, g, "POST", "/commands", []byte(`{"cmd":"`+command+`"}`), gatewaytest.UnaryJSON, token)
-			return string(a.Body)
-		}
-		printed := run("mkdir -p d && printf hello > d/f")
-		if a := gatewaytest.RoundTrip(t, g, "GET", "/files?path=d/f", nil, token); string(a.Body) != "hello" {
-			t.Errorf("%s: %d %s after %s", processes, a.Status, a.Body, printed)
-		}
-		a := upload(t, g, "new/back", "uploaded", token)
-		if out := run("cat new/back"); a.Status != 200 || !strings.Contains(out, "uploaded") {
-			t.Errorf("%s: %d %s, then %s", processes, a.Status, a.Body, out)
-		}
-		if a := gatewaytest.RoundTrip(t, g, "GET", "/files?path=/../../etc/passwd", nil, token); processes == ProcessesOS && a.Status != 403 {
-			t.Errorf("a path outside: %d %s", a.Status, a.Body)
-		}
-	}
-	g := startGateway(t, Options{})
-	user := gatewaytest.RoundTrip(t, g, "POST", "/filesystem.Filesystem/Stat", []byte(`{"path":""}`), gatewaytest.UnaryJSON, "Authorization: Basic dXNlcjo=")
-	if !strings.Contains(string(user.Body), `"path":"/home/user"`) {
-		t.Errorf("the home of user: %s", user.Body)
-	}
-}
-
-func TestFilesNeedTheTokenOrASignature(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{Token: "secret"})
-	const token = "X-Access-Token: secret"
-	for _, c := range []struct {
-		method, path string
-		headers      []string
-		status       int
-	}{
-		{"GET", "/files?path=missing", []string{token}, 404},
-		{"GET", "/files?path=missing", nil, 401},
-		{"GET", "/files?path=missing", []string{token, "Authorization: Basic Z2hvc3Q6"}, 401},
-		{"POST", "/files/compose", []string{gatewaytest.UnaryJSON}, 401},
-		{"POST", "/filesystem.Filesystem/Stat", []string{gatewaytest.UnaryJSON}, 401},
-		{"POST", "/filesystem.Filesystem/Stat", []string{gatewaytest.UnaryJSON, token}, 200},
-		{"GET", "/envs", nil, 401}, {"GET", "/envs", []string{token}, 200}, {"POST", "/envs", []string{token}, 405},
-		{"GET", "/filesystem.Filesystem/Stat", []string{token}, 405},
-		{"POST", "/filesystem.Filesystem/Read", []string{gatewaytest.UnaryJSON, token}, 404},
-	} {
-		if a := gatewaytest.RoundTrip(t, g, c.method, c.path, []byte(`{"path":"/"}`), c.headers...); a.Status != c.status {
-			t.Errorf("%s %s %v: %d %s, want %d", c.method, c.path, c.headers, a.Status, a.Body, c.status)
-		}
-	}
-	grant := files.Grant{Path: "f", Operation: files.OperationWrite, Token: "secret"}
-	a := gatewaytest.RoundTrip(t, g, "POST", "/files?path=f&signature="+strings.ReplaceAll(grant.Sign(), "+", "%2B"), []byte("x"), octets)
-	if a.Status != 200 {
-		t.Errorf("a signed upload: %d %s", a.Status, a.Body)
 	}
 }
 
@@ -162,28 +103,6 @@ func TestAPageCannotWriteAFileWithoutAToken(t *testing.T) {
 		if a := send(t, g, []string{"POST " + path + " HTTP/1.1", "Host: 127.0.0.1", "Content-Type: text/plain"}, "{}"); a.Status != 400 {
 			t.Errorf("%s with the body of a form: %d", path, a.Status)
 		}
-	}
-}
-
-// A client that waits for 100 Continue gets the refusal instead.
-func TestARefusedUploadDoesNotWaitForItsBody(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, Options{})
-	c := gatewaytest.Dial(t, g)
-	c.Request("POST", "/files", nil, octets, "Expect: 100-continue", "Content-Length: 1000000")
-	if a := c.Answer("POST"); a.Status != 400 {
-		t.Errorf("%d %s", a.Status, a.Body)
-	}
-	c = gatewaytest.Dial(t, g)
-	c.Request("POST", "/files?path=f", nil, octets, "Expect: 100-continue", "Content-Length: 4")
-	if a := c.Answer("POST"); a.Status != 100 {
-		t.Fatalf("%d %s", a.Status, a.Body)
-	}
-	if _, err := io.WriteString(c, "body"); err != nil {
-		t.Fatal(err)
-	}
-	if a := c.Answer("POST"); a.Status != 200 {
-		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
 

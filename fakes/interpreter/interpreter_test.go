@@ -183,74 +183,6 @@ func TestTheErrorHasNameValueAndTraceback(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreRefused(t *testing.T) {
-	t.Parallel()
-	s := serve(t, Policy{})
-	for name, c := range map[string]struct {
-		body   any
-		status int
-	}{
-		"no code":                    {fields{}, 422},
-		"code that is a number":      {fields{"code": 1}, 422},
-		"code that is null":          {fields{"code": nil}, 422},
-		"an environment of numbers":  {fields{"code": "1", "env_vars": fields{"A": 1}}, 422},
-		"an environment that is not": {fields{"code": "1", "env_vars": "A=1"}, 422},
-		"a list":                     {[]int{1}, 422},
-		"a language and a context":   {fields{"code": "1", "language": "python", "context_id": "x"}, 400},
-		"an unknown context":         {fields{"code": "1", "context_id": "x"}, 404},
-		"an unknown language":        {fields{"code": "1", "language": "cobol"}, 500},
-	} {
-		t.Run(name, func(t *testing.T) {
-			resp := (&service{s.Server, t}).post(t.Context(), "/execute", c.body)
-			text, _ := io.ReadAll(resp.Body)
-			if resp.StatusCode != c.status {
-				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, text)
-			}
-			if c.status == 422 && !bytes.HasPrefix(text, []byte(`{"detail":[{"type":`)) {
-				t.Errorf("the body is %s", text)
-			}
-		})
-	}
-	if got := brief(s.execute(fields{"code": "1"})); got != `number_of_executions 1; result "1"; end_of_execution` {
-		t.Errorf("after refusals: %s", got)
-	}
-}
-
-func TestContextsKeepTheirOwnVariables(t *testing.T) {
-	t.Parallel()
-	s := serve(t, Policy{})
-	a, b := s.newContext(), s.newContext()
-	s.execute(fields{"code": "x = 1", "context_id": a})
-	s.execute(fields{"code": "x = 2", "context_id": b})
-	if got := brief(s.execute(fields{"code": "x", "context_id": a})); got != `number_of_executions 2; result "1"; end_of_execution` {
-		t.Errorf("the first context: %s", got)
-	}
-	if resp := s.post(t.Context(), "/contexts/"+a+"/restart", fields{}); resp.StatusCode != 200 {
-		t.Fatal(resp.Status)
-	}
-	if got := brief(s.execute(fields{"code": "x", "context_id": a})); got != `number_of_executions 1; error "NameError"; end_of_execution` {
-		t.Errorf("after its restart: %s", got)
-	}
-	if status := s.del(a); status != 200 {
-		t.Errorf("DELETE: %d", status)
-	}
-	if status := s.del(a); status != 404 {
-		t.Errorf("second DELETE: %d", status)
-	}
-}
-
-func TestVariablesOfTheEnvironmentHoldForOneRun(t *testing.T) {
-	t.Parallel()
-	s := serve(t, Policy{})
-	code := `print(env("A", "unset"), env("HOME"))`
-	got := brief(s.execute(fields{"code": code, "env_vars": fields{"A": "1", "HOME": "/x"}}))
-	got += "; " + brief(s.execute(fields{"code": code}))
-	want := `number_of_executions 1; stdout "1 /x\n"; end_of_execution; number_of_executions 2; stdout "unset /home/user\n"; end_of_execution`
-	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
 // open starts a run and returns its lines as they come.
 func (s *service) open(ctx context.Context, body fields) *bufio.Reader {
 	s.t.Helper()
@@ -264,20 +196,6 @@ func next(t *testing.T, r *bufio.Reader) string {
 		t.Fatalf("after %q: %v", text, err)
 	}
 	return brief([]fields{lineOf(t, text)})
-}
-
-func TestAClientThatGoesFreesTheContext(t *testing.T) {
-	t.Parallel()
-	s := serve(t, Policy{})
-	for _, code := range []string{"print(1)\nsleep(3600)", "print(1)\nwhile True: pass"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		r := s.open(ctx, fields{"code": code})
-		_, _ = next(t, r), next(t, r)
-		cancel()
-		if got := brief(s.execute(fields{"code": "1"})[1:]); got != `result "1"; end_of_execution` {
-			t.Errorf("after %q: %s", code, got)
-		}
-	}
 }
 
 func TestARestartInterruptsTheRunAndNotThoseThatWait(t *testing.T) {
