@@ -16,7 +16,6 @@ import (
 
 	"assay/fakes/osproc"
 	"assay/fakes/tree"
-	"assay/fakes/tree/treetest"
 	"assay/fakes/virtual"
 )
 
@@ -36,8 +35,15 @@ func home(t *testing.T) (s *osproc.System, dir, outside string) {
 // script runs a script of sh and returns its stdout.
 func script(t *testing.T, s *osproc.System, dir, text string) string {
 	t.Helper()
+	return scriptOf(t, kind{start: func(spec virtual.Spec) (process, error) { return s.Start(spec) }}, virtual.Spec{Dir: dir}, text)
+}
+
+// scriptOf runs a script of sh as a process of a kind.
+func scriptOf(t *testing.T, k kind, spec virtual.Spec, text string) string {
+	t.Helper()
 	got := &screen{}
-	p, err := s.Start(virtual.Spec{Argv: []string{"/bin/sh", "-c", text}, Dir: dir, Output: got.output})
+	spec.Argv, spec.Output = sh(text), got.output
+	p, err := k.start(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,25 +56,6 @@ func script(t *testing.T, s *osproc.System, dir, text string) string {
 		t.Fatalf("%s: %+v, %s", text, p.Status(), got.err.String())
 	}
 	return got.out.String()
-}
-
-func TestTheFilesOfASystemAreATree(t *testing.T) {
-	t.Parallel()
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	treetest.Run(t, func(t *testing.T) treetest.Box {
-		s, dir, _ := home(t)
-		dir = filepath.Join(dir, "box")
-		if err := s.Files().Mkdir(dir, me.Username); err != nil {
-			t.Fatal(err)
-		}
-		return treetest.Box{Tree: s.Files(), Dir: dir, User: me.Username, Shell: func(t *testing.T, text string) string {
-			t.Helper()
-			return script(t, s, dir, text)
-		}}
-	})
 }
 
 // touches are all operations of a tree on a path, as seen from outside.

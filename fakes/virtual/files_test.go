@@ -9,28 +9,7 @@ import (
 	"testing"
 
 	filetree "assay/fakes/tree"
-	"assay/fakes/tree/treetest"
 )
-
-func TestTheFilesOfASystemAreATree(t *testing.T) {
-	t.Parallel()
-	treetest.Run(t, func(t *testing.T) treetest.Box {
-		s := system(t)
-		tr := s.Files()
-		const dir = "/home/user/box"
-		if err := tr.Mkdir(dir, "user"); err != nil {
-			t.Fatal(err)
-		}
-		return treetest.Box{Tree: tr, Dir: dir, User: "user", Shell: func(t *testing.T, script string) string {
-			t.Helper()
-			got := run(t, s, Spec{Argv: sh(script), Dir: dir, User: "user"}, "")
-			if got.stderr != "" || got.status != (Status{}) {
-				t.Fatalf("%s: %+v", script, got)
-			}
-			return got.stdout
-		}}
-	})
-}
 
 func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
 	t.Parallel()

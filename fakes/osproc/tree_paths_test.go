@@ -1,4 +1,6 @@
-package treetest
+//go:build unix
+
+package osproc_test
 
 import (
 	"io/fs"
@@ -23,7 +25,7 @@ func calls(tr tree.Tree) map[string]func(name string) error {
 	}
 }
 
-func paths(t *testing.T, b Box) {
+func paths(t *testing.T, b box) {
 	b.Shell(t, "echo x >file; mkdir d; ln -s loop loop; ln -s none dangling")
 	for _, c := range []struct {
 		path string
@@ -62,7 +64,7 @@ func paths(t *testing.T, b Box) {
 	}
 }
 
-func links(t *testing.T, b Box) {
+func links(t *testing.T, b box) {
 	b.Shell(t, `mkdir -p d/e; echo x >d/f; ln -s d way; ln -s ../f d/e/up; ln -s "$PWD/d/e" abs; ln -s none dangling; ln -s b a; ln -s a b
 		i=0; to=d/f; while [ $i -lt 45 ]; do ln -s $to l$i; to=l$i; i=$((i+1)); done`)
 	dir, err := b.Tree.Resolve(b.Dir)
@@ -92,7 +94,7 @@ func links(t *testing.T, b Box) {
 	}
 }
 
-func renames(t *testing.T, b Box) {
+func renames(t *testing.T, b box) {
 	b.Shell(t, "echo 1 >f; echo 2 >g; mkdir -p d/sub e; echo x >e/x; ln -s d way")
 	for _, c := range []struct {
 		from, to string
@@ -128,7 +130,7 @@ func renames(t *testing.T, b Box) {
 	}
 }
 
-func removals(t *testing.T, b Box) {
+func removals(t *testing.T, b box) {
 	b.Shell(t, "mkdir -p d/e/f; echo x >d/e/x; echo y >keep; ln -s d way; ln -s ../keep d/out; ln -s none dangling")
 	for _, name := range []string{"way/", "dangling", "none", "none/below", "none/"} {
 		if err := b.Tree.RemoveAll(b.Dir + "/" + name); err != nil {

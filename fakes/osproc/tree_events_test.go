@@ -1,4 +1,6 @@
-package treetest
+//go:build unix
+
+package osproc_test
 
 import (
 	"errors"
@@ -15,7 +17,7 @@ func check(t *testing.T, got, want []string) {
 	}
 }
 
-func commandEvents(t *testing.T, b Box) {
+func commandEvents(t *testing.T, b box) {
 	b.Shell(t, "mkdir w outside; echo x >w/old; echo x >outside/in")
 	for _, recursive := range []bool{false, true} {
 		w := b.watch(t, "w", recursive)
@@ -34,7 +36,7 @@ func commandEvents(t *testing.T, b Box) {
 	}
 }
 
-func treeEvents(t *testing.T, b Box) {
+func treeEvents(t *testing.T, b box) {
 	b.Shell(t, "mkdir w; echo x >w/old")
 	w := b.watch(t, "w", false)
 	b.put(t, "w/new", "content")
@@ -52,7 +54,7 @@ func treeEvents(t *testing.T, b Box) {
 	}
 }
 
-func recursion(t *testing.T, b Box) {
+func recursion(t *testing.T, b box) {
 	b.Shell(t, "mkdir -p w/deep/er")
 	deep, flat := b.watch(t, "w", true), b.watch(t, "w", false)
 	b.Shell(t, "echo x >w/deep/er/f; mkdir w/d")
@@ -72,7 +74,7 @@ func recursion(t *testing.T, b Box) {
 	check(t, b.until(t, flat, "create w/end"), []string{"create w/d", "create w/end"})
 }
 
-func movedAway(t *testing.T, b Box) {
+func movedAway(t *testing.T, b box) {
 	b.Shell(t, "mkdir -p w/d/sub")
 	w := b.watch(t, "w", true)
 	b.Shell(t, "mv w/d away")
@@ -89,7 +91,7 @@ func movedAway(t *testing.T, b Box) {
 	b.until(t, w, "create w/back/sub/g")
 }
 
-func watchedGone(t *testing.T, b Box) {
+func watchedGone(t *testing.T, b box) {
 	for _, recursive := range []bool{false, true} {
 		b.Shell(t, "mkdir one two; : >one/f")
 		one, two := b.watch(t, "one", recursive), b.watch(t, "two", recursive)
@@ -100,7 +102,7 @@ func watchedGone(t *testing.T, b Box) {
 	}
 }
 
-func watchedLink(t *testing.T, b Box) {
+func watchedLink(t *testing.T, b box) {
 	b.Shell(t, "mkdir d; ln -s d way; : >file")
 	w := b.watch(t, "way", true)
 	b.Shell(t, "mkdir d/sub; : >d/f")
@@ -110,7 +112,7 @@ func watchedLink(t *testing.T, b Box) {
 	}
 }
 
-func closedWatcher(t *testing.T, b Box) {
+func closedWatcher(t *testing.T, b box) {
 	w := b.watch(t, "", true)
 	w.Close()
 	w.Close()

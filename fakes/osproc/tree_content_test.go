@@ -1,17 +1,18 @@
-package treetest
+//go:build unix
+
+package osproc_test
 
 import (
 	"io"
 	"io/fs"
 	"maps"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-func newContent(t *testing.T, b Box) {
+func newContent(t *testing.T, b box) {
 	u, err := b.Tree.Create(b.Dir+"/new", b.User)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func newContent(t *testing.T, b Box) {
 	}
 }
 
-func aborted(t *testing.T, b Box) {
+func aborted(t *testing.T, b box) {
 	b.put(t, "old", "old")
 	for _, name := range []string{"old", "new"} {
 		u, err := b.Tree.Create(b.Dir+"/"+name, b.User)
@@ -65,7 +66,7 @@ func aborted(t *testing.T, b Box) {
 	}
 }
 
-func replaced(t *testing.T, b Box) {
+func replaced(t *testing.T, b box) {
 	b.Shell(t, "echo first >a; chmod 750 a")
 	for _, pairs := range []map[string]string{{"one": "1", "two": "a b"}, {"two": "2"}, nil} {
 		u, err := b.Tree.Create(b.Dir+"/a", b.User)
@@ -86,7 +87,7 @@ func replaced(t *testing.T, b Box) {
 	}
 }
 
-func reader(t *testing.T, b Box) {
+func reader(t *testing.T, b box) {
 	b.put(t, "a", "0123456789")
 	f, err := b.Tree.Open(b.Dir + "/a")
 	if err != nil {
@@ -110,7 +111,7 @@ func reader(t *testing.T, b Box) {
 	}
 }
 
-func throughLinks(t *testing.T, b Box) {
+func throughLinks(t *testing.T, b box) {
 	b.Shell(t, "mkdir d; echo old >d/file; ln -s d/file one; ln -s one two; ln -s d/none dangling; ln -s d way; ln -s $PWD/d/file absolute")
 	for _, name := range []string{"two", "dangling", "way/other", "absolute"} {
 		b.put(t, name, "by "+name)
@@ -129,7 +130,7 @@ func throughLinks(t *testing.T, b Box) {
 	}
 }
 
-func listing(t *testing.T, b Box) {
+func listing(t *testing.T, b box) {
 	names := []string{"é", "a\nb", ".h", "B", "a", "10", "9", "e\u0301", "q'\"\\", "\u2028", "\xff\xfe", strings.Repeat("n", 255)}
 	for _, name := range names {
 		b.put(t, name, "x")
@@ -161,7 +162,7 @@ func listing(t *testing.T, b Box) {
 	refused(t, "list nothing", err, syscall.ENOENT)
 }
 
-func commands(t *testing.T, b Box) {
+func commands(t *testing.T, b box) {
 	b.Shell(t, "echo by command >c; mkdir -p x/y; chmod 640 c; ln -s c l; ln c hard")
 	if got := b.text(t, "c") + b.text(t, "l") + b.text(t, "hard"); got != "by command\nby command\nby command\n" {
 		t.Errorf("content %q", got)
@@ -181,45 +182,5 @@ func commands(t *testing.T, b Box) {
 	}
 	if _, err := b.Tree.Open(b.Dir + "/l"); err == nil {
 		t.Error("a link to a removed file can be opened")
-	}
-}
-
-func specials(t *testing.T, b Box) {
-	b.Shell(t, "mkdir d; ln -s d way")
-	for name, no := range map[string]syscall.Errno{"d": syscall.EISDIR, "way": syscall.EISDIR, "none": syscall.ENOENT} {
-		_, err := b.Tree.Open(b.Dir + "/" + name)
-		refused(t, "open "+name, err, no)
-	}
-	b.put(t, "f", "x")
-	_, err := b.Tree.Open(b.Dir + "/f/")
-	refused(t, "open f/", err, syscall.ENOTDIR)
-}
-
-func metadata(t *testing.T, b Box) {
-	for i := range 100 {
-		u, err := b.Tree.Create(b.Dir+"/f"+strconv.Itoa(i), b.User)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.SetMetadata(map[string]string{"number": strconv.Itoa(i), "other": "x"})
-		if err := u.Commit(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Tree.Rename(b.Dir+"/f7", b.Dir+"/moved"); err != nil {
-		t.Fatal(err)
-	}
-	list, err := b.Tree.ReadDir(b.Dir)
-	if err != nil || len(list) != 100 {
-		t.Fatalf("%d entries, %v", len(list), err)
-	}
-	for _, e := range list {
-		want := strings.TrimPrefix(e.Name, "f")
-		if want == "moved" {
-			want = "7"
-		}
-		if e.Metadata["number"] != want || len(e.Metadata) != 2 {
-			t.Errorf("%s has %v", e.Name, e.Metadata)
-		}
 	}
 }
