@@ -45,7 +45,7 @@ func (f *issuerFlags) start(ctx context.Context, io stdio, o *zoo.Options) (*iss
 		return nil, fmt.Errorf("--issuer: %w", err)
 	}
 	proxy, err := authproxy.New(authproxy.Options{
-		Issuer: i.URL(), Audience: i.Audience(), Limits: limits, Needs: authproxy.DefaultNeeds(strings.TrimRight(o.Prefix, "/")),
+		Issuer: i, Limits: limits, Needs: authproxy.DefaultNeeds(strings.TrimRight(o.Prefix, "/")),
 		Log: slog.New(slog.NewTextHandler(io.err, nil)),
 	})
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 // channel is what a request and its response go through, or the connection that the handler took over from them.
 type channel struct {
-	clock     Clock
 	limits    Limits
 	leave     func()
 	writer    http.ResponseWriter
@@ -82,7 +81,7 @@ func (c *channel) end() {
 
 // response returns the writer for the handler. Only if the connection can be taken over, it is a Hijacker.
 func (c *channel) response(ctx context.Context) http.ResponseWriter {
-	w := &response{ResponseWriter: c.writer, channel: c, ctx: ctx, throttle: newThrottle(c.clock, c.limits.BytesPerSecond)}
+	w := &response{ResponseWriter: c.writer, channel: c, ctx: ctx, throttle: newThrottle(c.limits.BytesPerSecond)}
 	if _, ok := c.writer.(http.Hijacker); ok {
 		return hijackable{w}
 	}

@@ -30,7 +30,7 @@ type conn struct {
 }
 
 func newConn(raw net.Conn, c *channel) *conn {
-	out := &conn{Conn: raw, channel: c, throttle: newThrottle(c.clock, c.limits.BytesPerSecond)}
+	out := &conn{Conn: raw, channel: c, throttle: newThrottle(c.limits.BytesPerSecond)}
 	out.ctx, out.closed = context.WithCancel(context.Background())
 	return out
 }

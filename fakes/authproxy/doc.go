@@ -1,6 +1,6 @@
 // Package authproxy checks tokens in front of a gateway.
 //
-// A Proxy stands in front of any handler (Over), also one that forwards to a URL (To), and of its WebSocket upgrades. It admits a
+// A Proxy stands in front of a handler (Over) and of its WebSocket upgrades. It admits a
 // request whose token is valid and has the scope that the request needs, and limits what one user may do. docs/auth.md lists the answers
 // and what the protocol leaves open.
 //

@@ -2,11 +2,9 @@ package authproxy
 
 import (
 	"bytes"
-	"encoding/binary"
-)
 
-// opClose is the opcode of a Close frame.
-const opClose = 8
+	"assay/internal/wire"
+)
 
 // headEnd ends the head of a response.
 var headEnd = []byte("\r\n\r\n")
@@ -62,32 +60,7 @@ func (f *frames) skipHead(p []byte) []byte {
 
 // header reads the header of a frame when it is whole.
 func (f *frames) header() {
-	if len(f.frame) < 2 {
-		return
+	if h, n := wire.ParseWSHead(f.frame); n > 0 {
+		f.payload, f.closed, f.frame = h.Length, f.closed || h.Opcode == wire.WSClose, f.frame[:0]
 	}
-	size := 2
-	length := f.frame[1] & 0x7f
-	switch length {
-	case 126:
-		size += 2
-	case 127:
-		size += 8
-	}
-	masked := f.frame[1]&0x80 != 0
-	if masked {
-		size += 4
-	}
-	if len(f.frame) < size {
-		return
-	}
-	switch length {
-	case 126:
-		f.payload = uint64(binary.BigEndian.Uint16(f.frame[2:]))
-	case 127:
-		f.payload = binary.BigEndian.Uint64(f.frame[2:])
-	default:
-		f.payload = uint64(length)
-	}
-	f.closed = f.closed || f.frame[0]&0x0f == opClose
-	f.frame = f.frame[:0]
 }

@@ -58,7 +58,7 @@ func inMemory(t *testing.T, h http.HandlerFunc, test func(t *testing.T, g *rig, 
 func inMemoryBehind(t *testing.T, decorate func(http.ResponseWriter) http.ResponseWriter, h http.HandlerFunc, test func(t *testing.T, g *rig, p pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, Limits{Idle: idleAfter}, func(o *Options) { o.Clock = nil })
+		g := newRig(t, Limits{Idle: idleAfter}, func(o *Options) { o.Now = nil })
 		p := pipes{make(chan net.Conn), make(chan struct{})}
 		over := g.proxy.Over(h)
 		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { over.ServeHTTP(decorate(w), r) })}
@@ -86,20 +86,6 @@ func request(t *testing.T, p pipes, head string) (net.Conn, *bufio.Reader, *http
 		t.Fatal(err)
 	}
 	return c, r, resp
-}
-
-// The timer may have fired already when the connection ends.
-func TestNothingExpiresBehindItsEnd(t *testing.T) {
-	t.Parallel()
-	clock := &hand{now: epoch}
-	i := idle{clock: clock, after: time.Minute}
-	expired := func() { t.Error("it expired") }
-	i.start(expired)
-	clock.move(time.Minute)
-	i.stop()
-	if i.check(expired) {
-		t.Error("it expires")
-	}
 }
 
 // returned is the writer of a request over HTTP/2 whose handler has returned.

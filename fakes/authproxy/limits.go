@@ -7,9 +7,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxAccounts is how many users are remembered before those are dropped that nothing is known of any more.
-const maxAccounts = 10_000
-
 // accounts hold what each user has open, and when it may open more.
 type accounts struct {
 	limits Limits
@@ -55,13 +52,6 @@ func (a *accounts) enter(name, box string) (leave func(), no *refusal) {
 func (a *accounts) of(name string) *account {
 	if u, ok := a.byName[name]; ok {
 		return u
-	}
-	if len(a.byName) >= maxAccounts {
-		for n, u := range a.byName {
-			if len(u.boxes) == 0 && u.opens.TokensAt(a.now()) >= float64(u.opens.Burst()) {
-				delete(a.byName, n)
-			}
-		}
 	}
 	every := rate.Every(a.limits.Per / time.Duration(max(1, a.limits.Connections)))
 	u := &account{opens: rate.NewLimiter(every, max(1, a.limits.Connections)), boxes: map[string]int{}}

@@ -59,7 +59,7 @@ func TestEveryBadTokenIsRefusedWhereverItIs(t *testing.T) {
 			for _, alg := range []string{issuer.ES256, issuer.RS256} {
 				t.Run(k.Name+" "+carrier+" "+alg, func(t *testing.T) {
 					g := newRig(t, Limits{}, nil)
-					token, err := g.link.issuer.MintBad(k.Name, issuer.Spec{Alg: alg})
+					token, err := g.issuer.MintBad(k.Name, issuer.Spec{Alg: alg})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -205,7 +205,7 @@ func TestATokenIsNowhereBehindTheProxy(t *testing.T) {
 	}))
 	tokens := []string{g.all()}
 	for _, k := range issuer.Kinds() {
-		token, err := g.link.issuer.MintBad(k.Name, issuer.Spec{Subject: "mallory"})
+		token, err := g.issuer.MintBad(k.Name, issuer.Spec{Subject: "mallory"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,33 +1,24 @@
 package authproxy
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
-	"assay/internal/crash"
+	"assay/fakes/issuer"
 )
-
-// fetchTimeout limits one request to the issuer.
-const fetchTimeout = 5 * time.Second
 
 // Options configure a proxy.
 type Options struct {
-	// Issuer is the URL of the issuer, and the claim iss that tokens must have.
-	Issuer string
-	// Audience is what the claim aud must contain.
-	Audience string
+	// Issuer is whose tokens are valid.
+	Issuer *issuer.Issuer
 	// Needs says what a request needs; default DefaultNeeds("").
 	Needs func(*http.Request) Need
 	// Limits are those of each user and each connection; the zero value has none.
 	Limits Limits
-	// Client asks the issuer; default http.DefaultClient.
-	Client *http.Client
-	// Clock is the clock of all limits and checks; default the real one.
-	Clock Clock
+	// Now is the clock of the tokens and of the limits of users; default time.Now.
+	Now func() time.Time
 	// Log gets a line for every refused request (info) and every other (debug), without its query and its token; nil logs nothing.
 	Log *slog.Logger
 }
@@ -50,10 +41,9 @@ type Limits struct {
 
 // complete fills in defaults and validates the options.
 func (o *Options) complete() error {
-	if o.Issuer == "" || o.Audience == "" {
-		return errors.New("a proxy needs an issuer and an audience")
+	if o.Issuer == nil {
+		return errors.New("a proxy needs an issuer")
 	}
-	o.Issuer = strings.TrimRight(o.Issuer, "/")
 	l := &o.Limits
 	if l.Connections < 0 || l.Per < 0 || l.Sandboxes < 0 || l.BytesPerSecond < 0 || l.Idle < 0 {
 		return errors.New("a limit is negative")
@@ -64,53 +54,11 @@ func (o *Options) complete() error {
 	if o.Needs == nil {
 		o.Needs = DefaultNeeds("")
 	}
-	if o.Client == nil {
-		o.Client = http.DefaultClient
-	}
-	if o.Clock == nil {
-		o.Clock = realClock{}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return nil
-}
-
-// Clock is the time of a proxy.
-type Clock interface {
-	Now() time.Time
-	// AfterFunc calls f in its own goroutine after d; stop prevents it.
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
-}
-
-// realClock is the clock of this machine.
-type realClock struct{}
-
-var _ Clock = realClock{}
-
-// Now returns the current time.
-func (realClock) Now() time.Time { return time.Now() }
-
-// AfterFunc calls f after d.
-func (realClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
-	return time.AfterFunc(d, func() {
-		defer crash.Catch()
-		f()
-	}).Stop
-}
-
-// wait waits for d, or until the context ends.
-func wait(ctx context.Context, c Clock, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	over := make(chan struct{})
-	stop := c.AfterFunc(d, func() { close(over) })
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-		stop()
-		return ctx.Err()
-	}
 }

@@ -2,7 +2,6 @@ package authproxy
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 )
@@ -14,14 +13,14 @@ type Proxy struct {
 	accounts *accounts
 }
 
-// New returns a proxy. It asks the issuer when the first token comes.
+// New returns a proxy.
 func New(o Options) (*Proxy, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
 	return &Proxy{
 		o: o, verifier: newVerifier(o),
-		accounts: &accounts{limits: o.Limits, now: o.Clock.Now, byName: map[string]*account{}},
+		accounts: &accounts{limits: o.Limits, now: o.Now, byName: map[string]*account{}},
 	}, nil
 }
 
@@ -61,10 +60,7 @@ func (p *Proxy) admit(r *http.Request, need Need) (a admission, no *refusal) {
 	if token == "" {
 		return a, noToken()
 	}
-	a.user, err = p.verifier.verify(r.Context(), token)
-	if errors.Is(err, errNoKeys) {
-		return a, noIssuer(err)
-	}
+	a.user, err = p.verifier.verify(token)
 	if err != nil {
 		return a, invalidToken(err)
 	}
@@ -85,8 +81,8 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, next http.Handler, 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	c := &channel{
-		clock: p.o.Clock, limits: p.o.Limits, leave: leave, writer: w, cancel: cancel,
-		websocket: isWebSocket(r), idle: idle{clock: p.o.Clock, after: p.o.Limits.Idle},
+		limits: p.o.Limits, leave: leave, writer: w, cancel: cancel,
+		websocket: isWebSocket(r), idle: idle{after: p.o.Limits.Idle},
 	}
 	c.idle.start(c.expire)
 	defer c.end()

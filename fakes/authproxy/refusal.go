@@ -36,11 +36,6 @@ func missingScope(scope string) *refusal {
 	}
 }
 
-// noIssuer tells the client nothing of the issuer: it cannot do anything about it.
-func noIssuer(err error) *refusal {
-	return &refusal{status: http.StatusServiceUnavailable, body: "Issuer unavailable", retry: refetchAfter, why: err.Error()}
-}
-
 func blockedCommand(name string) *refusal {
 	return &refusal{status: http.StatusForbidden, body: "Blocked command " + strconv.Quote(name), why: "its command is blocked"}
 }

@@ -2,13 +2,11 @@ package authproxy
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // epoch is when the tests begin, and when the time of testing/synctest begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// hand is a clock that is moved by hand. Its timers never fire.
+// hand is a clock that is moved by hand.
 type hand struct {
 	mu  sync.Mutex
 	now time.Time
@@ -39,41 +37,18 @@ func (h *hand) move(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-func (h *hand) AfterFunc(time.Duration, func()) (stop func() bool) {
-	return func() bool { return true }
-}
-
 // sharedIssuer has the time epoch for ever: making keys takes long.
 var sharedIssuer = sync.OnceValues(func() (*issuer.Issuer, error) {
 	return issuer.New(issuer.Options{URL: "http://issuer.test", Now: func() time.Time { return epoch }})
 })
 
-// link is the way to an issuer that does not listen. It counts the requests for keys.
-type link struct {
-	issuer  *issuer.Issuer
-	fetches atomic.Int32
-	cut     atomic.Bool
-}
-
-func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
-	if l.cut.Load() {
-		return nil, errors.New("the link is cut")
-	}
-	if r.URL.Path == "/jwks" {
-		l.fetches.Add(1)
-	}
-	w := httptest.NewRecorder()
-	l.issuer.Handler().ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
 // rig is a proxy, its issuer, and what it logs.
 type rig struct {
-	t     *testing.T
-	proxy *Proxy
-	link  *link
-	clock *hand
-	log   *bytes.Buffer
+	t      *testing.T
+	proxy  *Proxy
+	issuer *issuer.Issuer
+	clock  *hand
+	log    *bytes.Buffer
 }
 
 // newRig returns a proxy with limits. change, unless nil, changes its options.
@@ -83,9 +58,9 @@ func newRig(t *testing.T, limits Limits, change func(*Options)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &rig{t: t, link: &link{issuer: i}, clock: &hand{now: epoch}, log: &bytes.Buffer{}}
+	g := &rig{t: t, issuer: i, clock: &hand{now: epoch}, log: &bytes.Buffer{}}
 	o := Options{
-		Issuer: i.URL(), Audience: i.Audience(), Limits: limits, Client: &http.Client{Transport: g.link}, Clock: g.clock,
+		Issuer: i, Limits: limits, Now: g.clock.Now,
 		Log: slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
@@ -101,7 +76,7 @@ func newRig(t *testing.T, limits Limits, change func(*Options)) *rig {
 // token returns a valid token.
 func (g *rig) token(s issuer.Spec) string {
 	g.t.Helper()
-	token, err := g.link.issuer.Mint(s)
+	token, err := g.issuer.Mint(s)
 	if err != nil {
 		g.t.Fatal(err)
 	}

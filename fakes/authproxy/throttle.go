@@ -2,6 +2,7 @@ package authproxy
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/time/rate"
 )
@@ -10,16 +11,13 @@ import (
 const pieces = 10
 
 // throttle limits the bytes of one connection. nil does not.
-type throttle struct {
-	clock   Clock
-	limiter *rate.Limiter
-}
+type throttle struct{ limiter *rate.Limiter }
 
-func newThrottle(c Clock, bytesPerSecond int) *throttle {
+func newThrottle(bytesPerSecond int) *throttle {
 	if bytesPerSecond <= 0 {
 		return nil
 	}
-	return &throttle{c, rate.NewLimiter(rate.Limit(bytesPerSecond), max(1, bytesPerSecond/pieces))}
+	return &throttle{rate.NewLimiter(rate.Limit(bytesPerSecond), max(1, bytesPerSecond/pieces))}
 }
 
 // write hands p to write in pieces, each when its time has come.
@@ -29,9 +27,8 @@ func (t *throttle) write(ctx context.Context, p []byte, write func([]byte) (int,
 	}
 	for len(p) > 0 {
 		piece := p[:min(len(p), t.limiter.Burst())]
-		now := t.clock.Now()
-		if err := wait(ctx, t.clock, t.limiter.ReserveN(now, len(piece)).DelayFrom(now)); err != nil {
-			return n, err
+		if err := t.limiter.WaitN(ctx, len(piece)); err != nil {
+			return n, fmt.Errorf("wait for the bandwidth: %w", err)
 		}
 		m, err := write(piece)
 		if n += m; err != nil {

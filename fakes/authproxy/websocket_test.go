@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -20,18 +18,6 @@ import (
 	"assay/internal/testkit"
 )
 
-// fronts are the ways in which the proxy stands before the handler echo.
-func fronts(t *testing.T) map[string]http.Handler {
-	t.Helper()
-	back := httptest.NewServer(http.HandlerFunc(echo))
-	t.Cleanup(back.Close)
-	base, err := url.Parse(back.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string]http.Handler{"a handler": http.HandlerFunc(echo), "a URL": To(base, nil)}
-}
-
 // dial opens a WebSocket with a token in its header.
 func dial(t *testing.T, url, token string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
@@ -40,122 +26,84 @@ func dial(t *testing.T, url, token string) (*websocket.Conn, *http.Response, err
 
 func TestAWebSocketPasses(t *testing.T) {
 	t.Parallel()
-	for name, h := range fronts(t) {
-		t.Run(name, func(t *testing.T) {
-			g := newRig(t, Limits{BytesPerSecond: 1 << 30, Idle: time.Hour}, func(o *Options) { o.Clock = later{} })
-			s := httptest.NewServer(g.proxy.Over(h))
-			defer s.Close()
-			c, _, err := dial(t, s.URL, g.all())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.CloseNow()
-			c.SetReadLimit(8 << 20)
-			long := bytes.Repeat([]byte("all the bytes\x00\xff"), 1<<16)
-			for kind, sent := range map[websocket.MessageType][]byte{websocket.MessageBinary: long, websocket.MessageText: []byte(`{"type":"resize"}`)} {
-				wrote := make(chan error, 1)
-				go func() { wrote <- c.Write(t.Context(), kind, sent) }()
-				got, p, err := c.Read(t.Context())
-				if got != kind || !bytes.Equal(p, sent) || err != nil || <-wrote != nil {
-					t.Errorf("%v: got %v, %d bytes, %v", kind, got, len(p), err)
-				}
-			}
-			if err := c.Close(websocket.StatusNormalClosure, ""); err != nil {
-				t.Errorf("the close is not answered: %v", err)
-			}
-		})
+	g := newRig(t, Limits{BytesPerSecond: 1 << 30, Idle: time.Hour}, nil)
+	s := httptest.NewServer(g.proxy.Over(http.HandlerFunc(echo)))
+	defer s.Close()
+	c, _, err := dial(t, s.URL, g.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	c.SetReadLimit(8 << 20)
+	long := bytes.Repeat([]byte("all the bytes\x00\xff"), 1<<16)
+	for kind, sent := range map[websocket.MessageType][]byte{websocket.MessageBinary: long, websocket.MessageText: []byte(`{"type":"resize"}`)} {
+		wrote := make(chan error, 1)
+		go func() { wrote <- c.Write(t.Context(), kind, sent) }()
+		got, p, err := c.Read(t.Context())
+		if got != kind || !bytes.Equal(p, sent) || err != nil || <-wrote != nil {
+			t.Errorf("%v: got %v, %d bytes, %v", kind, got, len(p), err)
+		}
+	}
+	if err := c.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Errorf("the close is not answered: %v", err)
 	}
 }
 
-// later is the real clock, at the time of the shared issuer.
-type later struct{ realClock }
-
-func (later) Now() time.Time { return epoch.Add(time.Since(started)) }
-
-var started = time.Now()
-
 func TestARefusedUpgradeIsAnOrdinaryAnswer(t *testing.T) {
 	t.Parallel()
-	for name, h := range fronts(t) {
-		t.Run(name, func(t *testing.T) {
-			g := newRig(t, Limits{}, nil)
-			s := httptest.NewServer(g.proxy.Over(h))
-			defer s.Close()
-			for token, want := range map[string]int{"": 401, "garbage": 401, g.token(issuer.Spec{Scopes: []string{}}): 403} {
-				c, resp, err := dial(t, s.URL, token)
-				if err == nil {
-					_ = c.CloseNow()
-					t.Fatal("it is open")
-				}
-				if resp == nil || resp.StatusCode != want {
-					t.Errorf("got %v, want %d", resp, want)
-				}
-			}
-		})
+	g := newRig(t, Limits{}, nil)
+	s := httptest.NewServer(g.proxy.Over(http.HandlerFunc(echo)))
+	defer s.Close()
+	for token, want := range map[string]int{"": 401, "garbage": 401, g.token(issuer.Spec{Scopes: []string{}}): 403} {
+		c, resp, err := dial(t, s.URL, token)
+		if err == nil {
+			_ = c.CloseNow()
+			t.Fatal("it is open")
+		}
+		if resp == nil || resp.StatusCode != want {
+			t.Errorf("got %v, want %d", resp, want)
+		}
 	}
 }
 
 // A WebSocket lasts longer than the handler's own answer: it counts until it is closed, however that happens.
 func TestAWebSocketIsASandboxUntilItIsClosed(t *testing.T) {
 	t.Parallel()
-	for name, h := range fronts(t) {
-		t.Run(name, func(t *testing.T) {
-			g := newRig(t, Limits{Sandboxes: 1}, nil)
-			s := httptest.NewServer(g.proxy.Over(h))
-			defer s.Close()
-			c, _, err := dial(t, s.URL, g.all())
-			if err != nil {
-				t.Fatal(err)
-			}
-			want(t, g.ask(attach(g.all(), "&sandbox=two")), 429, "Too many sandboxes")
-			_ = c.CloseNow()
-			testkit.Eventually(t, func() error {
-				if got := g.ask(attach(g.all(), "&sandbox=two")).Code; got != 200 {
-					return fmt.Errorf("it still counts: %d", got)
-				}
-				return nil
-			})
-		})
+	g := newRig(t, Limits{Sandboxes: 1}, nil)
+	s := httptest.NewServer(g.proxy.Over(http.HandlerFunc(echo)))
+	defer s.Close()
+	c, _, err := dial(t, s.URL, g.all())
+	if err != nil {
+		t.Fatal(err)
 	}
+	want(t, g.ask(attach(g.all(), "&sandbox=two")), 429, "Too many sandboxes")
+	_ = c.CloseNow()
+	testkit.Eventually(t, func() error {
+		if got := g.ask(attach(g.all(), "&sandbox=two")).Code; got != 200 {
+			return fmt.Errorf("it still counts: %d", got)
+		}
+		return nil
+	})
 }
 
 // The client sends its first frame together with the handshake.
 func TestWhatComesWithTheHandshakeIsNotLost(t *testing.T) {
 	t.Parallel()
-	for name, h := range fronts(t) {
-		t.Run(name, func(t *testing.T) {
-			g := newRig(t, Limits{}, nil)
-			s := httptest.NewServer(g.proxy.Over(h))
-			defer s.Close()
-			c, err := net.Dial("tcp", s.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			// The text "early", masked with zeros, then Close.
-			if _, err := io.WriteString(c, upgrade(g, "websocket")+"\r\n\r\n\x81\x85\x00\x00\x00\x00early\x88\x80\x00\x00\x00\x00"); err != nil {
-				t.Fatal(err)
-			}
-			got, err := io.ReadAll(c)
-			if _, frames, ok := strings.Cut(string(got), "\r\n\r\n"); !ok || frames != "\x81\x05early\x88\x00" || err != nil {
-				t.Errorf("got %q, %v", got, err)
-			}
-		})
-	}
-}
-
-func TestAGatewayThatIsGoneIsABadGateway(t *testing.T) {
-	t.Parallel()
-	addr, _ := testkit.ClosedPort(t)
-	var log bytes.Buffer
 	g := newRig(t, Limits{}, nil)
-	h := g.proxy.Over(To(&url.URL{Scheme: "http", Host: addr}, slog.New(slog.NewTextHandler(&log, nil))))
-	w := httptest.NewRecorder()
-	token := g.all()
-	h.ServeHTTP(w, attach(token, ""))
-	want(t, w, 502, "")
-	if !strings.Contains(log.String(), "refused") || testkit.Remains(log.Bytes(), token) != nil {
-		t.Errorf("got %s", &log)
+	s := httptest.NewServer(g.proxy.Over(http.HandlerFunc(echo)))
+	defer s.Close()
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// The text "early", masked with zeros, then Close.
+	if _, err := io.WriteString(c, upgrade(g, "websocket")+"\r\n\r\n\x81\x85\x00\x00\x00\x00early\x88\x80\x00\x00\x00\x00"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(c)
+	if _, frames, ok := strings.Cut(string(got), "\r\n\r\n"); !ok || frames != "\x81\x05early\x88\x00" || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 

@@ -153,5 +153,5 @@ and kind, for a token that must be refused:
 	for _, k := range Kinds() {
 		_, _ = fmt.Fprintf(w, "  %-17s %d  %s\n", k.Name, k.Status, k.Title)
 	}
-	_, _ = fmt.Fprintf(w, "\nPOST %s/rotate makes new keys; the old ones stay valid for %v.\n", i.o.URL, i.o.Overlap)
+	_, _ = fmt.Fprintf(w, "\nPOST %s/rotate makes new keys; the old ones stay valid for %v.\n", i.o.URL, overlap)
 }

@@ -19,12 +19,17 @@ const (
 	ScopeAdmin   = "sandbox:admin"
 )
 
-// Defaults of Options and Spec.
+// Audience is the claim aud of all tokens.
+const Audience = "assay-sandbox"
+
+// Defaults of Spec.
 const (
-	DefaultAudience = "assay-sandbox"
-	DefaultLife     = 5 * time.Minute
-	DefaultSubject  = "alice"
+	DefaultLife    = 5 * time.Minute
+	DefaultSubject = "alice"
 )
+
+// overlap is how long the keys before a rotation stay valid: a token of the default life does not outlive its key.
+const overlap = 2 * DefaultLife
 
 // The algorithms of signatures.
 const (
@@ -36,12 +41,6 @@ const (
 type Options struct {
 	// URL is the identifier of the issuer: the claim iss, and the base of its endpoints. Start sets it.
 	URL string
-	// Audience is the claim aud; default DefaultAudience.
-	Audience string
-	// Life is how long a token is valid; default DefaultLife.
-	Life time.Duration
-	// Overlap is how long the keys before a rotation stay valid. The default is twice Life, so that no token outlives its key.
-	Overlap time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 }
@@ -52,18 +51,6 @@ func (o *Options) complete() error {
 		return errors.New("an issuer needs a URL")
 	}
 	o.URL = strings.TrimRight(o.URL, "/")
-	if o.Audience == "" {
-		o.Audience = DefaultAudience
-	}
-	if o.Life == 0 {
-		o.Life = DefaultLife
-	}
-	if o.Overlap == 0 {
-		o.Overlap = 2 * o.Life
-	}
-	if o.Life < time.Second || o.Overlap < 0 {
-		return fmt.Errorf("a life of %v and an overlap of %v: want a second or more, and no negative time", o.Life, o.Overlap)
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -93,15 +80,12 @@ func New(o Options) (*Issuer, error) {
 // URL returns the identifier of the issuer.
 func (i *Issuer) URL() string { return i.o.URL }
 
-// Audience returns the audience of the tokens.
-func (i *Issuer) Audience() string { return i.o.Audience }
-
 // Spec describes a token. The zero value is a token of DefaultSubject with ScopeConnect and ScopeExec.
 type Spec struct {
 	Subject string        // the user; default DefaultSubject
 	Scopes  []string      // nil: ScopeConnect and ScopeExec; empty: none
 	Alg     string        // ES256 (the default) or RS256
-	Life    time.Duration // default Options.Life
+	Life    time.Duration // default DefaultLife
 }
 
 // Mint returns a valid token.
@@ -135,7 +119,7 @@ func (i *Issuer) draft(s Spec) (*draft, error) {
 		s.Alg = ES256
 	}
 	if s.Life == 0 {
-		s.Life = i.o.Life
+		s.Life = DefaultLife
 	}
 	k, err := i.current(s.Alg)
 	if err != nil {
@@ -143,7 +127,7 @@ func (i *Issuer) draft(s Spec) (*draft, error) {
 	}
 	now := i.o.Now()
 	claims := jwt.MapClaims{
-		"iss": i.o.URL, "aud": i.o.Audience, "sub": s.Subject, "scope": strings.Join(s.Scopes, " "), "jti": rand.Text(),
+		"iss": i.o.URL, "aud": Audience, "sub": s.Subject, "scope": strings.Join(s.Scopes, " "), "jti": rand.Text(),
 		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(s.Life).Unix(),
 	}
 	t := jwt.NewWithClaims(jwt.GetSigningMethod(s.Alg), claims)

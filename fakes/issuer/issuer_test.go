@@ -81,7 +81,7 @@ func TestATokenHasItsUserItsScopesAndAShortLife(t *testing.T) {
 	if header["alg"] != issuer.RS256 || !slices.Contains(published(t, i), header["kid"].(string)) {
 		t.Errorf("got header %v", header)
 	}
-	want := map[string]any{"iss": "http://issuer.test", "aud": issuer.DefaultAudience, "sub": "bob", "scope": "sandbox:admin sandbox:exec"}
+	want := map[string]any{"iss": "http://issuer.test", "aud": issuer.Audience, "sub": "bob", "scope": "sandbox:admin sandbox:exec"}
 	for name, value := range want {
 		if claims[name] != value {
 			t.Errorf("%s: got %v, want %v", name, claims[name], value)

@@ -37,7 +37,7 @@ func newKey(alg string) (k key, err error) {
 	return k, nil
 }
 
-// Rotate replaces the keys that sign. The previous ones stay published for Options.Overlap.
+// Rotate replaces the keys that sign. The previous ones stay published for twice DefaultLife.
 func (i *Issuer) Rotate() error {
 	var fresh []key
 	for _, alg := range []string{ES256, RS256} {
@@ -51,7 +51,7 @@ func (i *Issuer) Rotate() error {
 	defer i.mu.Unlock()
 	for n := range i.keys {
 		if i.keys[n].until.IsZero() {
-			i.keys[n].until = i.o.Now().Add(i.o.Overlap)
+			i.keys[n].until = i.o.Now().Add(overlap)
 		}
 	}
 	i.keys = append(fresh, i.keys...)
@@ -65,6 +65,16 @@ func (i *Issuer) valid() []key {
 	now := i.o.Now()
 	i.keys = slices.DeleteFunc(i.keys, func(k key) bool { return !k.until.IsZero() && !now.Before(k.until) })
 	return slices.Clone(i.keys)
+}
+
+// Key returns a published key and the one algorithm that it verifies.
+func (i *Issuer) Key(id string) (alg string, public any, ok bool) {
+	for _, k := range i.valid() {
+		if k.id == id {
+			return k.alg, k.private.Public(), true
+		}
+	}
+	return "", nil, false
 }
 
 // current returns the key that signs with an algorithm.
