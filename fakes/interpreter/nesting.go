@@ -1,9 +1,6 @@
 package interpreter
 
-import (
-	"errors"
-	"strings"
-)
+import "errors"
 
 // maxNesting is how deep brackets may nest, as in Python: the parser calls itself for each.
 const maxNesting = 200
@@ -16,39 +13,21 @@ var (
 	errCode    = errors.New("the code is longer than 1 MiB")
 )
 
-// checkNesting refuses code that would take too much of the stack of the parser.
+// checkNesting refuses code that would take too much of the stack of the parser. Brackets in strings count as well.
 func checkNesting(code string) error {
 	if len(code) > maxCode {
 		return errCode
 	}
-	depth, quote := 0, ""
-	for i := 0; i < len(code); i++ {
-		switch c := code[i]; {
-		case quote != "":
-			if c == '\\' {
-				i++
-			} else if strings.HasPrefix(code[i:], quote) || c == '\n' && len(quote) == 1 {
-				i += len(quote) - 1
-				quote = ""
-			}
-		case c == '"' || c == '\'':
-			quote = string(c)
-			if triple := strings.Repeat(quote, 3); strings.HasPrefix(code[i:], triple) {
-				quote = triple
-			}
-			i += len(quote) - 1
-		case c == '#':
-			if end := strings.IndexByte(code[i:], '\n'); end >= 0 {
-				i += end
-			} else {
-				return nil
-			}
-		case c == '(' || c == '[' || c == '{':
-			if depth++; depth > maxNesting {
-				return errNesting
-			}
-		case c == ')' || c == ']' || c == '}':
+	depth := 0
+	for _, c := range code {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
 			depth = max(0, depth-1)
+		}
+		if depth > maxNesting {
+			return errNesting
 		}
 	}
 	return nil

@@ -11,11 +11,34 @@ import (
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"assay/fakes/virtual"
 )
 
 // maxSteps limits the instructions of a run: about a quarter of a second. A nested value takes Go stack for each of its levels when it is
 // hashed or printed, and the stack of a goroutine may have 1 GB: a run makes less than a million levels.
 const maxSteps = 5_000_000
+
+// heapSteps is how often a run looks at the heap, in instructions.
+const heapSteps = 10_000
+
+// errMemory is why code ends for which there is no room.
+const errMemory = "out of memory"
+
+// bound ends a thread at maxSteps, or while the heap of this process is larger than a limit. One operation may still take more.
+func bound(thread *starlark.Thread, heap uint64) {
+	thread.OnMaxSteps = func(thread *starlark.Thread) {
+		switch steps := thread.ExecutionSteps(); {
+		case virtual.HeapSize() > heap:
+			thread.Cancel(errMemory)
+		case steps >= maxSteps:
+			thread.Cancel("too many steps")
+		default:
+			thread.SetMaxExecutionSteps(steps + heapSteps)
+		}
+	}
+	thread.OnMaxSteps(thread)
+}
 
 // job is the code of one run, the environment that it adds to that of its context, and the largest heap.
 type job struct {
@@ -91,9 +114,8 @@ func (s *state) run(ctx context.Context, j job, out *lines, keepsEnv bool) {
 	r := &run{ctx: ctx, out: out}
 	thread := &starlark.Thread{Name: fmt.Sprintf("cell %d", s.count)}
 	thread.SetLocal(runKey, r)
-	thread.SetMaxExecutionSteps(maxSteps)
+	bound(thread, j.heap)
 	defer context.AfterFunc(ctx, func() { thread.Cancel("interrupted") })()
-	defer watchHeap(thread, j.heap)()
 	err := r.exec(thread, s, j.code)
 	if err == nil && r.result != nil && r.result != starlark.None {
 		err = r.sendResult(r.result, Line{Type: TypeResult, Formats: &Formats{}, Main: true})

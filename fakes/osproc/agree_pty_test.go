@@ -30,8 +30,7 @@ func ttyRows() []row {
 		{name: "a resize to the same size sends no signal", text: "trap 'echo no' WINCH; echo r; read x; echo $x",
 			steps: []step{{await: "r\r\n", resize: size}, {write: "a\n"}}, out: "r\r\na\r\na\r\n"},
 		{name: "stty sets the size", text: "stty rows 10 cols 20; stty size", out: "10 20\r\n"},
-		{name: "the modes as they are at first", text: "stty -a; stty -g; stty", out: crlf(sttyAll) + "500:5:bf:8a3b:3:1c:7f:15:4:0:1:0:11:13:1a:0:12:f:17:16" + strings.Repeat(":0", 16) + "\r\nspeed 38400 baud; line = 0;\r\n-brkint -imaxbel\r\n"},
-		{name: "modes are saved and restored", text: "o=$(stty -g); stty raw -echo; stty; stty $o; stty", out: "speed 38400 baud; line = 0;\nmin = 1; time = 0;\n-brkint -icrnl -imaxbel\n-opost\n-isig -icanon -echo\nspeed 38400 baud; line = 0;\r\n-brkint -imaxbel\r\n"},
+		{name: "modes are saved and restored", text: "o=$(stty -g); stty raw -echo; echo a; stty $o; echo b", out: "a\nb\r\n"},
 		{name: "a setting unknown to stty", text: "stty foo", out: "stty: invalid argument 'foo'\r\nTry 'stty --help' for more information.\r\n", code: 1},
 
 		{name: "echo and a line", text: "read x; echo got $x", steps: []step{{write: "abc\n"}}, out: "abc\r\ngot abc\r\n"},
@@ -48,7 +47,6 @@ func ttyRows() []row {
 		{name: "a literal character", text: "read x; printf %s \"$x\" | wc -c", steps: []step{{write: "a\x16\x03b\n"}}, out: "a^\b^Cb\r\n3\r\n"},
 		{name: "reprint", text: "read x; echo got $x", steps: []step{{write: "ab\x12c\n"}}, out: "ab^R\r\nabc\r\ngot abc\r\n"},
 		{name: "backspace is not erase", text: "read x; printf %s \"$x\" | wc -c", steps: []step{{write: "ab\bc\n"}}, out: "ab^Hc\r\n4\r\n"},
-		{name: "another erase character", text: "stty erase '^H'; echo r; read x; echo got $x", steps: []step{{await: "r\r\n", write: "ab\bc\n"}}, out: "r\r\nab\b \bc\r\ngot ac\r\n"},
 		{name: "bytes above ASCII are erased one by one", text: "read x; printf %s \"$x\" | wc -c", steps: []step{{write: "é\x7f\n"}}, out: "é\b \b\r\n1\r\n"},
 		{name: "characters are erased whole with iutf8", text: "stty iutf8; echo r; read x; printf %s \"$x\" | wc -c", steps: []step{{await: "r\r\n", write: "aé\x7f\n"}}, out: "r\r\naé\b \b\r\n1\r\n"},
 		{name: "a line of 4095 characters", text: "stty -echo; echo r; read x; echo ${#x}", steps: []step{{await: "r\r\n", write: strings.Repeat("a", 5000) + "\n"}}, out: "r\r\n4095\r\n"},
@@ -59,7 +57,6 @@ func ttyRows() []row {
 		{name: "stdin is not closed", text: "read x; echo $x", steps: []step{{close: true}, {write: "a\n"}}, out: "a\r\na\r\n"},
 
 		{name: "no echo", text: "stty -echo; echo r; read x; echo $x", steps: []step{{await: "r\r\n", write: "secret\n"}}, out: "r\r\nsecret\r\n"},
-		{name: "no echo but of the newline", text: "stty -echo echonl; echo r; read x; echo $x", steps: []step{{await: "r\r\n", write: "ab\n"}}, out: "r\r\n\r\nab\r\n"},
 		{name: "raw input comes at once", text: "stty raw -echo; printf r; head -c 2", steps: []step{{await: "r", write: "a"}, {write: "\r"}}, out: "ra\r"},
 		{name: "raw echo", text: "stty raw; printf r; head -c 3 >/dev/null", steps: []step{{await: "r", write: "a\x03\x04"}}, out: "ra^C^D"},
 		{name: "raw output", text: "stty raw; echo a; stty -raw; echo b", out: "a\nb\r\n"},
@@ -74,7 +71,6 @@ func ttyRows() []row {
 		{name: "^C reaches the whole group", text: `stty -echo; trap 'echo t' INT; sh -c 'trap "exit 4" INT; echo r; while :; do :; done'; echo $?`, steps: []step{{await: "r\r\n", write: "\x03"}}, out: "r\r\nt\r\n4\r\n"},
 		{name: "^C ends a pipeline", text: "stty -echo; trap 'echo t' INT; echo r; cat | cat; echo e", steps: []step{{await: "r\r\n", write: "a\n"}, {await: "a\r\n", write: "\x03"}}, out: "r\r\na\r\nt\r\ne\r\n"},
 		{name: "^C does not reach a background child", text: "stty -echo; trap ': >f; wait; exit 2' INT; (echo r; " + until("f") + "; echo late) & while :; do :; done", steps: []step{{await: "r\r\n", write: "\x03"}}, out: "r\r\nlate\r\n", code: 2},
-		{name: "a disabled signal character", text: "stty intr undef; echo r; read x; printf %s $x | wc -c", steps: []step{{await: "r\r\n", write: "a\x03b\n"}}, out: "r\r\na^Cb\r\n3\r\n"},
 		{name: "stopped output continues", text: "stty -echo; echo r; read x; echo a; echo b", steps: []step{{await: "r\r\n", write: "\x13\n\x11"}}, out: "r\r\na\r\nb\r\n"},
 
 		{name: "an exit code on a terminal", text: "exit 9", code: 9},
@@ -82,7 +78,6 @@ func ttyRows() []row {
 		{name: "a command that is not found on a terminal", argv: []string{"no-such-command-here"}, out: "sh: 1: no-such-command-here: not found\r\n", code: 127},
 		{name: "the end of the leader hangs up on the foreground", text: "(sleep 100; echo no) & echo e", out: "e\r\n"},
 		{name: "a child that ignores the hangup keeps the terminal", text: "trap '' HUP; (" + orphaned + "; echo late) & echo e; exit 2", out: "e\r\nlate\r\n", code: 2},
-		{name: "a hangup", text: "trap 'exit 7' HUP; echo r; while :; do :; done", steps: []step{{await: "r\r\n", hangup: true}}, out: "r\r\n", code: 7},
 		{name: "a large output on a terminal is complete", text: "stty -opost; seq 1 20000 | tail -c 100000 | cat", out: tail(20000, 100000)},
 	}
 	for i := range rows {
@@ -142,15 +137,3 @@ func tail(last, n int) string {
 	s := b.String()
 	return s[len(s)-n:]
 }
-
-const sttyAll = `speed 38400 baud; rows 24; columns 80; line = 0;
-intr = ^C; quit = ^\; erase = ^?; kill = ^U; eof = ^D; eol = <undef>;
-eol2 = <undef>; swtch = <undef>; start = ^Q; stop = ^S; susp = ^Z; rprnt = ^R;
-werase = ^W; lnext = ^V; discard = ^O; min = 1; time = 0;
--parenb -parodd -cmspar cs8 -hupcl -cstopb cread -clocal -crtscts
--ignbrk -brkint -ignpar -parmrk -inpck -istrip -inlcr -igncr icrnl ixon -ixoff
--iuclc -ixany -imaxbel -iutf8
-opost -olcuc -ocrnl onlcr -onocr -onlret -ofill -ofdel nl0 cr0 tab0 bs0 vt0 ff0
-isig icanon iexten echo echoe echok -echonl -noflsh -xcase -tostop -echoprt
-echoctl echoke -flusho -extproc
-`

@@ -47,7 +47,6 @@ type step struct {
 	close  bool
 	signal syscall.Signal
 	resize *virtual.Size
-	hangup bool
 	exited bool // first, wait for the end of the process itself
 }
 
@@ -61,7 +60,6 @@ type process interface {
 	CloseStdin()
 	Signal(sig syscall.Signal) error
 	Resize(to virtual.Size) error
-	Hangup()
 }
 
 var (
@@ -201,8 +199,6 @@ func (st step) do(p process, s *screen, at int) (int, error) {
 		return at, p.Signal(st.signal)
 	case st.resize != nil:
 		return at, p.Resize(*st.resize)
-	case st.hangup:
-		p.Hangup()
 	}
 	return at, nil
 }

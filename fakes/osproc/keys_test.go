@@ -21,8 +21,7 @@ func TestRandomKeysDoTheSameOnBothKindsOfTerminals(t *testing.T) {
 	const seed = 8
 	keys := []string{"a", "b", "_", " ", "  ", "ab cd", "\t", "\x7f", "\x7f\x7f", "\b", "\x15", "\x17", "\x16", "\x16\x7f", "\x12", "\r", "\n", "\x01", "\x1b", "\x00",
 		"é", "€", "\xff", "\x80", ";", ".", strings.Repeat("long ", 20), "\x0f"}
-	modes := []string{"sane", "iutf8", "-echoctl", "-echoke", "-echoe", "-echok -echoke", "-echo", "-echo echonl", "-iexten", "-icrnl", "igncr", "inlcr", "-onlcr", "ocrnl", "onocr",
-		"-opost", "eol ';'", "erase a", "kill b iutf8", "onlret"}
+	modes := []string{"sane", "iutf8", "-echo", "-iexten", "-icrnl", "-onlcr", "-opost", "-ixon", "iutf8 -echo"}
 	both := kinds(t)
 	for round := range 3 * len(modes) {
 		random := rand.New(rand.NewPCG(seed, uint64(round)))
@@ -32,9 +31,6 @@ func TestRandomKeysDoTheSameOnBothKindsOfTerminals(t *testing.T) {
 		}
 		input.WriteString("\n\n\x04") // the first newline may be literal; no mode drops both
 		mode := modes[round%len(modes)]
-		if mode == "inlcr" {
-			input.WriteString("\x04") // no newline here ends a line
-		}
 		var seen [2]string
 		for i, k := range both {
 			dir := "/tmp"

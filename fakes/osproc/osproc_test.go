@@ -132,7 +132,6 @@ func TestBothKindsAnswerCallsAfterTheEndAlike(t *testing.T) {
 			check("write without stdin", p.Write(ctx, []byte("x")), virtual.ErrStdinClosed)
 			check("resize without a terminal", p.Resize(virtual.Size{}), virtual.ErrNoTerminal)
 			p.CloseStdin()
-			p.Hangup()
 			arrives(t, "drain", p.Drained())
 			check("signal after the end", p.Signal(syscall.SIGTERM), virtual.ErrEnded)
 			check("signal 0 after the end", p.Signal(0), virtual.ErrEnded)

@@ -68,11 +68,3 @@ func (p *Process) Resize(to virtual.Size) error {
 	}
 	return nil
 }
-
-// Hangup closes the other end of the terminal, like a lost connection: the session leader and the foreground process group get SIGHUP, reads
-// end, writes fail and pending output is lost. Without a terminal, and the second time, it does nothing.
-func (p *Process) Hangup() {
-	if p.tty != nil {
-		_ = p.tty.Close() // closed by an earlier hangup
-	}
-}

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -252,26 +253,7 @@ func (c *Call) replaceBody(b []byte) error {
 	if c.timeout > 0 {
 		_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 	}
-	c.Request.Body = &heldBody{rest: b}
+	c.Request.Body = io.NopCloser(bytes.NewReader(b))
 	c.Request.ContentLength = int64(len(b))
-	return nil
-}
-
-// heldBody is a body in memory. It gives the memory back once it is read: the response may last for days.
-type heldBody struct{ rest []byte }
-
-// Read reads the rest.
-func (h *heldBody) Read(p []byte) (int, error) {
-	n := copy(p, h.rest)
-	if h.rest = h.rest[n:]; len(h.rest) > 0 {
-		return n, nil
-	}
-	h.rest = nil
-	return n, io.EOF
-}
-
-// Close gives the memory back.
-func (h *heldBody) Close() error {
-	h.rest = nil
 	return nil
 }

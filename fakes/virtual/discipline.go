@@ -8,9 +8,9 @@ const maxLine = 4096
 // discipline is the line discipline of a terminal: it processes typed and printed bytes like Linux's n_tty. It is pure: no lock, no goroutine, no
 // process. It reads input byte by byte, so the split of the input cannot matter.
 //
-// Not implemented: IXOFF, PARMRK, ECHOPRT, VTIME, stopping with ^Z. In raw mode a read returns the available bytes, at least one, as with min 1 time 0.
+// Its keys cannot be changed, and ^Z does not stop. In raw mode a read returns the available bytes, at least one, as with min 1 time 0.
 type discipline struct {
-	mode   termios
+	mode   modes
 	line   []byte // the edited line, not yet readable
 	ready  []byte // readable bytes
 	lines  []int  // canonical mode: length of each line in ready; 0 is an end of file
@@ -21,7 +21,7 @@ type discipline struct {
 	start  int // start column of the edited line
 }
 
-func newDiscipline() discipline { return discipline{mode: defaultTermios()} }
+func newDiscipline() discipline { return discipline{mode: saneModes} }
 
 // isControl is the kernel's iscntrl: the bytes above ASCII are printed.
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
@@ -32,45 +32,32 @@ func isWord(c byte) bool {
 }
 
 // continues reports the second and later bytes of a character, if the terminal is in UTF-8 mode.
-func (d *discipline) continues(c byte) bool { return d.mode.in(iUTF8) && c&0xc0 == 0x80 }
+func (d *discipline) continues(c byte) bool { return d.mode.has(modeIUTF8) && c&0xc0 == 0x80 }
 
 // input handles one typed byte. It appends the echo to echo and returns the signal for the foreground process group, 0 for none.
 func (d *discipline) input(c byte, echo []byte) ([]byte, syscall.Signal) {
-	if d.mode.in(iISTRIP) {
-		c &= 0x7f
-	}
 	if d.next {
 		d.next = false
 		return d.literal(c, echo), 0
 	}
-	if d.mode.in(iIXON) && (d.mode.is(c, ccSTART) || d.mode.is(c, ccSTOP)) {
-		d.paused = d.mode.is(c, ccSTOP)
+	if d.mode.has(modeIXON) && (c == keySTART || c == keySTOP) {
+		d.paused = c == keySTOP
 		return echo, 0
 	}
 	if sig := d.signal(c); sig != 0 {
-		if !d.mode.local(lNOFLSH) {
-			d.flushInput()
-		}
-		if d.mode.in(iIXON) {
+		d.flushInput()
+		if d.mode.has(modeIXON) {
 			d.paused = false
 		}
-		if d.mode.local(lECHO) {
+		if d.mode.has(modeECHO) {
 			echo = d.echo(c, echo)
 		}
 		return echo, sig
 	}
-	if d.paused && d.mode.in(iIXON) && d.mode.in(iIXANY) {
-		d.paused = false
-	}
-	switch {
-	case c == '\r' && d.mode.in(iIGNCR):
-		return echo, 0
-	case c == '\r' && d.mode.in(iICRNL):
+	if c == '\r' && d.mode.has(modeICRNL) {
 		c = '\n'
-	case c == '\n' && d.mode.in(iINLCR):
-		c = '\r'
 	}
-	if d.mode.local(lICANON) {
+	if d.mode.has(modeICANON) {
 		if echo, done := d.edit(c, echo); done {
 			return echo, 0
 		}
@@ -81,12 +68,12 @@ func (d *discipline) input(c byte, echo []byte) ([]byte, syscall.Signal) {
 // signal returns the signal of a control character.
 func (d *discipline) signal(c byte) syscall.Signal {
 	switch {
-	case !d.mode.local(lISIG):
-	case d.mode.is(c, ccINTR):
+	case !d.mode.has(modeISIG):
+	case c == keyINTR:
 		return sigINT
-	case d.mode.is(c, ccQUIT):
+	case c == keyQUIT:
 		return sigQUIT
-	case d.mode.is(c, ccSUSP):
+	case c == keySUSP:
 		return sigTSTP
 	}
 	return 0
@@ -97,38 +84,34 @@ func (d *discipline) flushInput() { d.line, d.ready, d.lines, d.next = nil, nil,
 
 // edit handles the special characters of canonical mode; done reports whether c was one.
 func (d *discipline) edit(c byte, echo []byte) (_ []byte, done bool) {
-	extended := d.mode.local(lIEXTEN)
+	extended := d.mode.has(modeIEXTEN)
 	switch {
-	case d.mode.is(c, ccERASE):
+	case c == keyERASE:
 		return d.erase(echo, eraseOne), true
-	case d.mode.is(c, ccKILL):
-		return d.kill(echo), true
-	case d.mode.is(c, ccWERASE) && extended:
+	case c == keyKILL:
+		return d.erase(echo, eraseLine), true
+	case c == keyWERASE && extended:
 		return d.erase(echo, eraseWord), true
-	case d.mode.is(c, ccLNEXT) && extended:
+	case c == keyLNEXT && extended:
 		d.next = true
-		if d.mode.local(lECHO) && d.mode.local(lECHOCTL) {
+		if d.mode.has(modeECHO) {
 			echo = append(echo, "^\b"...) // the column moves there and back
 		}
 		return echo, true
-	case d.mode.is(c, ccRPRNT) && extended && d.mode.local(lECHO):
+	case c == keyRPRNT && extended && d.mode.has(modeECHO):
 		echo = d.printed('\n', d.echo(c, echo))
 		for _, typed := range d.line {
 			echo = d.echo(typed, echo)
 		}
 		return echo, true
 	case c == '\n':
-		if d.mode.local(lECHO) || d.mode.local(lECHONL) {
+		if d.mode.has(modeECHO) {
 			echo = d.printed(c, echo)
 		}
 		d.add(c)
 		d.finishLine()
 		return echo, true
-	case d.mode.is(c, ccEOF):
-		d.finishLine()
-		return echo, true
-	case d.mode.is(c, ccEOL), d.mode.is(c, ccEOL2) && extended:
-		echo = d.plain(c, echo)
+	case c == keyEOF:
 		d.finishLine()
 		return echo, true
 	}
@@ -137,7 +120,7 @@ func (d *discipline) edit(c byte, echo []byte) (_ []byte, done bool) {
 
 // plain handles an ordinary byte. It echoes a newline as a newline, even in raw mode.
 func (d *discipline) plain(c byte, echo []byte) []byte {
-	if c != '\n' || !d.mode.local(lECHO) {
+	if c != '\n' || !d.mode.has(modeECHO) {
 		return d.literal(c, echo)
 	}
 	d.keep(c)
@@ -146,7 +129,7 @@ func (d *discipline) plain(c byte, echo []byte) []byte {
 
 // literal handles a byte literally and shows it.
 func (d *discipline) literal(c byte, echo []byte) []byte {
-	if d.mode.local(lECHO) {
+	if d.mode.has(modeECHO) {
 		if len(d.line) == 0 {
 			d.start = d.column
 		}
@@ -158,7 +141,7 @@ func (d *discipline) literal(c byte, echo []byte) []byte {
 
 // keep makes a byte readable or adds it to the edited line.
 func (d *discipline) keep(c byte) {
-	if d.mode.local(lICANON) {
+	if d.mode.has(modeICANON) {
 		d.add(c)
 	} else {
 		d.ready = append(d.ready, c)
@@ -182,7 +165,7 @@ func (d *discipline) finishLine() {
 
 // readable reports whether a read returns at once.
 func (d *discipline) readable() bool {
-	if d.mode.local(lICANON) {
+	if d.mode.has(modeICANON) {
 		return len(d.lines) > 0
 	}
 	return len(d.ready) > 0
@@ -191,7 +174,7 @@ func (d *discipline) readable() bool {
 // read returns the bytes of one read, in canonical mode at most a line. An empty result is an end of file; the caller has checked readable.
 func (d *discipline) read(limit, delim int) []byte {
 	whole := len(d.ready)
-	if d.mode.local(lICANON) {
+	if d.mode.has(modeICANON) {
 		whole = d.lines[0]
 	}
 	got := append([]byte(nil), take(d.ready[:whole], limit, delim)...)
@@ -211,17 +194,17 @@ func (d *discipline) read(limit, delim int) []byte {
 }
 
 // set switches modes. Input stays: the edited line is readable in raw mode, and raw input is a line in canonical mode.
-func (d *discipline) set(m termios) {
-	was := d.mode.local(lICANON)
+func (d *discipline) set(m modes) {
+	was := d.mode.has(modeICANON)
 	d.mode = m
-	if is := m.local(lICANON); is != was {
+	if is := m.has(modeICANON); is != was {
 		d.ready = append(d.ready, d.line...)
 		d.line, d.lines, d.next = nil, nil, false
 		if is && len(d.ready) > 0 {
 			d.lines = []int{len(d.ready)}
 		}
 	}
-	if !m.in(iIXON) {
+	if !m.has(modeIXON) {
 		d.paused = false
 	}
 }

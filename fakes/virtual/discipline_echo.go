@@ -1,8 +1,8 @@
 package virtual
 
-// echo prints a typed byte: control characters as ^X with ECHOCTL, except for the tab.
+// echo prints a typed byte: control characters as ^X, except for the tab.
 func (d *discipline) echo(c byte, to []byte) []byte {
-	if isControl(c) && c != '\t' && d.mode.local(lECHOCTL) {
+	if isControl(c) && c != '\t' {
 		d.column += 2
 		return append(to, '^', c^0x40)
 	}
@@ -15,7 +15,7 @@ func (d *discipline) echo(c byte, to []byte) []byte {
 
 // output prints the bytes that a process writes.
 func (d *discipline) output(b, to []byte) []byte {
-	if !d.mode.out(oOPOST) {
+	if !d.mode.has(modeOPOST) {
 		return append(to, b...)
 	}
 	for _, c := range b {
@@ -26,23 +26,15 @@ func (d *discipline) output(b, to []byte) []byte {
 
 // printed processes one output byte.
 func (d *discipline) printed(c byte, to []byte) []byte {
-	if !d.mode.out(oOPOST) {
+	if !d.mode.has(modeOPOST) {
 		return append(to, c)
 	}
-	if c == '\r' && d.mode.out(oONOCR) && d.column == 0 {
-		return to
-	}
-	if c == '\r' && d.mode.out(oOCRNL) {
-		c = '\n'
-	} else if c == '\n' && d.mode.out(oONLCR) {
+	if c == '\n' && d.mode.has(modeONLCR) {
 		d.column, d.start = 0, 0
 		return append(to, '\r', '\n')
 	}
 	switch {
 	case c == '\n':
-		if d.mode.out(oONLRT) {
-			d.column = 0
-		}
 		d.start = d.column
 	case c == '\r':
 		d.column, d.start = 0, 0
@@ -65,25 +57,6 @@ const (
 	eraseLine
 )
 
-// kill handles ^U. Without ECHOK, ECHOKE and ECHOE the line stays on the screen and its end is shown.
-func (d *discipline) kill(to []byte) []byte {
-	switch {
-	case len(d.line) == 0:
-		return to
-	case !d.mode.local(lECHO):
-		d.line = nil
-		return to
-	case d.mode.local(lECHOK) && d.mode.local(lECHOKE) && d.mode.local(lECHOE):
-		return d.erase(to, eraseLine)
-	}
-	d.line = nil
-	to = d.echo(d.mode.cc[ccKILL], to)
-	if d.mode.local(lECHOK) {
-		to = d.printed('\n', to)
-	}
-	return to
-}
-
 // erase removes characters from the end of the edited line and from the screen.
 func (d *discipline) erase(to []byte, what erasure) []byte {
 	seen := false
@@ -104,8 +77,8 @@ func (d *discipline) erase(to []byte, what erasure) []byte {
 			}
 		}
 		d.line = d.line[:at]
-		if d.mode.local(lECHO) {
-			to = d.unecho(c, what, to)
+		if d.mode.has(modeECHO) {
+			to = d.unecho(c, to)
 		}
 		if what == eraseOne {
 			break
@@ -115,14 +88,10 @@ func (d *discipline) erase(to []byte, what erasure) []byte {
 }
 
 // unecho removes one character from the screen.
-func (d *discipline) unecho(c byte, what erasure, to []byte) []byte {
+func (d *discipline) unecho(c byte, to []byte) []byte {
 	switch {
-	case what == eraseOne && !d.mode.local(lECHOE):
-		return d.echo(d.mode.cc[ccERASE], to)
 	case c == '\t':
 		return d.unechoTab(to)
-	case isControl(c) && !d.mode.local(lECHOCTL):
-		return to // it was not echoed
 	case isControl(c):
 		to = d.back(to)
 	}
@@ -142,9 +111,7 @@ func (d *discipline) unechoTab(to []byte) []byte {
 		case c == '\t':
 			afterTab = true
 		case isControl(c):
-			if d.mode.local(lECHOCTL) {
-				columns += 2
-			}
+			columns += 2
 		case !d.continues(c):
 			columns++
 		}

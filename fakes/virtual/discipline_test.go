@@ -32,7 +32,7 @@ func typeAll(d *discipline, input string) typed {
 	return got
 }
 
-func with(change func(m *termios)) discipline {
+func with(change func(m *modes)) discipline {
 	d := newDiscipline()
 	change(&d.mode)
 	return d
@@ -40,16 +40,12 @@ func with(change func(m *termios)) discipline {
 
 func TestWhatIsTypedIsEditedEchoedAndRead(t *testing.T) {
 	t.Parallel()
-	plain := func(*termios) {}
-	raw := func(m *termios) {
-		s := settings{mode: *m}
-		s.combined("raw", false)
-		*m = s.mode
-	}
-	noEcho := func(m *termios) { m.lflag &^= lECHO }
+	plain := func(*modes) {}
+	raw := func(m *modes) { *m &^= cookedModes }
+	noEcho := func(m *modes) { *m &^= modeECHO }
 	for _, row := range []struct {
 		name  string
-		mode  func(m *termios)
+		mode  func(m *modes)
 		input string
 		echo  string
 		reads []string
@@ -62,35 +58,26 @@ func TestWhatIsTypedIsEditedEchoedAndRead(t *testing.T) {
 		{"^D within a line makes it readable", plain, "ab\x04c\n", "abc\r\n", []string{"ab", "c\n"}, nil},
 		{"^D twice is the line and then an end of file", plain, "ab\x04\x04", "ab", []string{"ab", ""}, nil},
 		{"ERASE goes back over one character", plain, "ab\x7fc\n", "ab\b \bc\r\n", []string{"ac\n"}, nil},
-		{"ERASE without ECHOE shows itself", func(m *termios) { m.lflag &^= lECHOE }, "ab\x7f\n", "ab^?\r\n", []string{"a\n"}, nil},
 		{"ERASE stops at readable text", plain, "a\x04\x7f\x7fb\n", "ab\r\n", []string{"a", "b\n"}, nil},
 		{"WERASE takes a word and the blanks behind it", plain, "ab cd \x17\n", "ab cd \b \b\b \b\b \b\r\n", []string{"ab \n"}, nil},
 		{"KILL takes the line", plain, "abc\x15x\n", "abc\b \b\b \b\b \bx\r\n", []string{"x\n"}, nil},
-		{"KILL without ECHOKE shows itself", func(m *termios) { m.lflag &^= lECHOKE }, "abc\x15x\n", "abc^U\r\nx\r\n", []string{"x\n"}, nil},
 		{"KILL without echo is silent", noEcho, "abc\x15x\n", "", []string{"x\n"}, nil},
 		{"LNEXT makes the next character literal", plain, "\x16\x03\x16\x7f\n", "^\b^C^\b^?\r\n", []string{"\x03\x7f\n"}, nil},
-		{"without IEXTEN ^V and ^W are characters", func(m *termios) { m.lflag &^= lIEXTEN }, "a\x16\x17\n", "a^V^W\r\n", []string{"a\x16\x17\n"}, nil},
+		{"without IEXTEN ^V and ^W are characters", func(m *modes) { *m &^= modeIEXTEN }, "a\x16\x17\n", "a^V^W\r\n", []string{"a\x16\x17\n"}, nil},
 		{"a tab is erased to its start", plain, "a\tb\x7f\x7fc\n", "a\tb\b \b\b\b\b\b\b\b\bc\r\n", []string{"ac\n"}, nil},
 		{"two tabs are erased one by one", plain, "\t\t\x7f\x7f\n", "\t\t\b\b\b\b\b\b\b\b\b\b\b\b\b\b\b\b\r\n", []string{"\n"}, nil},
 		{"a control character takes two columns", plain, "\x01\x7f\n", "^A\b \b\b \b\r\n", []string{"\n"}, nil},
-		{"without ECHOCTL it takes none", func(m *termios) { m.lflag &^= lECHOCTL }, "\x01\x7f\n", "\x01\r\n", []string{"\n"}, nil},
 		{"ICRNL turns a return into a newline", plain, "a\r", "a\r\n", []string{"a\n"}, nil},
-		{"without ICRNL a return is a character", func(m *termios) { m.iflag &^= iICRNL }, "a\r\n", "a^M\r\n", []string{"a\r\n"}, nil},
-		{"IGNCR drops a return", func(m *termios) { m.iflag |= iIGNCR }, "a\r\n", "a\r\n", []string{"a\n"}, nil},
-		{"INLCR turns a newline into a return", func(m *termios) { m.iflag |= iINLCR }, "a\n\x04", "a^M", []string{"a\r"}, nil},
-		{"ISTRIP drops the eighth bit", func(m *termios) { m.iflag |= iISTRIP }, "\xe1\n", "a\r\n", []string{"a\n"}, nil},
-		{"EOL ends a line too", func(m *termios) { m.cc[ccEOL] = ';' }, "a;b\n", "a;b\r\n", []string{"a;", "b\n"}, nil},
-		{"UTF-8 is erased by characters with IUTF8", func(m *termios) { m.iflag |= iUTF8 }, "é\x7fa\n", "é\b \ba\r\n", []string{"a\n"}, nil},
+		{"without ICRNL a return is a character", func(m *modes) { *m &^= modeICRNL }, "a\r\n", "a^M\r\n", []string{"a\r\n"}, nil},
+		{"UTF-8 is erased by characters with IUTF8", func(m *modes) { *m |= modeIUTF8 }, "é\x7fa\n", "é\b \ba\r\n", []string{"a\n"}, nil},
 		{"UTF-8 is erased by bytes without it", plain, "é\x7f\n", "é\b \b\r\n", []string{"\xc3\n"}, nil},
-		{"half a character is not erased", func(m *termios) { m.iflag |= iUTF8 }, "\x80\x7f\n", "\x80\r\n", []string{"\x80\n"}, nil},
-		{"ECHONL shows the newline only", func(m *termios) { m.lflag = m.lflag&^lECHO | lECHONL }, "a\n", "\r\n", []string{"a\n"}, nil},
+		{"half a character is not erased", func(m *modes) { *m |= modeIUTF8 }, "\x80\x7f\n", "\x80\r\n", []string{"\x80\n"}, nil},
 		{"^C is a signal and drops the line", plain, "ab\x03c\n", "ab^Cc\r\n", []string{"c\n"}, []syscall.Signal{sigINT}},
 		{"^C drops unread input", plain, "ab\n\x03", "ab\r\n^C", nil, []syscall.Signal{sigINT}},
-		{"NOFLSH keeps it", func(m *termios) { m.lflag |= lNOFLSH }, "ab\x03c\n", "ab^Cc\r\n", []string{"abc\n"}, []syscall.Signal{sigINT}},
 		{`^\ and ^Z are signals`, plain, "\x1c\x1a", `^\^Z`, nil, []syscall.Signal{sigQUIT, sigTSTP}},
-		{"without ISIG they are characters", func(m *termios) { m.lflag &^= lISIG }, "\x03\n", "^C\r\n", []string{"\x03\n"}, nil},
+		{"without ISIG they are characters", func(m *modes) { *m &^= modeISIG }, "\x03\n", "^C\r\n", []string{"\x03\n"}, nil},
 		{"^S and ^Q are neither read nor shown", plain, "a\x13b\x11\n", "ab\r\n", []string{"ab\n"}, nil},
-		{"without IXON they are characters", func(m *termios) { m.iflag &^= iIXON }, "\x11\n", "^Q\r\n", []string{"\x11\n"}, nil},
+		{"without IXON they are characters", func(m *modes) { *m &^= modeIXON }, "\x11\n", "^Q\r\n", []string{"\x11\n"}, nil},
 		{"raw input is unchanged", raw, "a\r\x03\x04\x7f", "a^M^C^D^?", []string{"a\r\x03\x04\x7f"}, nil},
 		{"the end of an overlong line is lost", noEcho, strings.Repeat("a", 4095) + "bcd\n", "", nil, nil},
 	} {
@@ -115,16 +102,14 @@ func TestOutputIsProcessed(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name string
-		mode func(m *termios)
+		mode func(m *modes)
 		in   string
 		out  string
 	}{
-		{"a newline returns", func(*termios) {}, "a\nb", "a\r\nb"},
-		{"without ONLCR it does not", func(m *termios) { m.oflag &^= oONLCR }, "a\nb", "a\nb"},
-		{"without OPOST nothing happens", func(m *termios) { m.oflag &^= oOPOST }, "a\n\r", "a\n\r"},
-		{"OCRNL turns a return into a newline", func(m *termios) { m.oflag |= oOCRNL }, "a\rb", "a\nb"},
-		{"ONOCR drops a return at the margin", func(m *termios) { m.oflag |= oONOCR }, "\ra\r", "a\r"},
-		{"a return that is written stays", func(*termios) {}, "a\r\n", "a\r\r\n"},
+		{"a newline returns", func(*modes) {}, "a\nb", "a\r\nb"},
+		{"without ONLCR it does not", func(m *modes) { *m &^= modeONLCR }, "a\nb", "a\nb"},
+		{"without OPOST nothing happens", func(m *modes) { *m &^= modeOPOST }, "a\n\r", "a\n\r"},
+		{"a return that is written stays", func(*modes) {}, "a\r\n", "a\r\r\n"},
 	} {
 		d := with(row.mode)
 		if got := string(d.output([]byte(row.in), nil)); got != row.out {
@@ -136,9 +121,7 @@ func TestOutputIsProcessed(t *testing.T) {
 func TestModesSwitchWithInputPending(t *testing.T) {
 	t.Parallel()
 	raw := func(d *discipline) {
-		m := d.mode
-		m.lflag &^= lICANON
-		d.set(m)
+		d.set(d.mode &^ modeICANON)
 	}
 	d := newDiscipline()
 	typeAll(&d, "ab")
@@ -147,7 +130,7 @@ func TestModesSwitchWithInputPending(t *testing.T) {
 		t.Error("an unfinished line cannot be read in raw mode")
 	}
 	d.input('x', nil)
-	d.set(defaultTermios())
+	d.set(saneModes)
 	if !d.readable() || string(d.read(10, noDelim)) != "x" || d.readable() {
 		t.Error("raw input is not a line in canonical mode")
 	}
@@ -169,14 +152,13 @@ func TestModesSwitchWithInputPending(t *testing.T) {
 // FuzzDiscipline types the same input whole and in pieces: the echo, the signals, the state and the reads must not depend on the pieces.
 func FuzzDiscipline(f *testing.F) {
 	for _, text := range []string{"abc\n", "a\x7f\x15\x17\n\x04", "\x16\x03\x03\x1c\x1a", "\t\x7f\té\x7f\r", "\x13a\x11\x12b\n", strings.Repeat("x", 5000) + "\n"} {
-		f.Add([]byte(text), uint32(0), uint32(0), uint8(3))
-		f.Add([]byte(text), uint32(iUTF8|iIXANY), uint32(lICANON|lECHOKE), uint8(1))
+		f.Add([]byte(text), uint16(0), uint8(3))
+		f.Add([]byte(text), uint16(modeIUTF8|modeICANON), uint8(1))
 	}
-	f.Fuzz(func(t *testing.T, input []byte, iflip, lflip uint32, piece uint8) {
+	f.Fuzz(func(t *testing.T, input []byte, flip uint16, piece uint8) {
 		feed := func(piece int) (*terminal, []byte, []syscall.Signal) {
 			term := &terminal{disc: newDiscipline()}
-			term.disc.mode.iflag ^= iflip
-			term.disc.mode.lflag ^= lflip
+			term.disc.mode ^= modes(flip)
 			var shown []byte
 			var sigs []syscall.Signal
 			for part := range slices.Chunk(input, piece) {

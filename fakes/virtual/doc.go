@@ -14,14 +14,14 @@
 //   - A child killed by signal n has status 128+n.
 //   - echo interprets backslash escapes and supports only -n, as in dash. In bash, and as the program /bin/echo, it prints them unchanged and supports -n, -e and -E.
 //
-// A terminal (Spec.PTY) has Linux's line discipline: canonical and raw mode, editing, echo, CRLF, signals from keys, ^S and ^Q, window size, hangup; stty
+// A terminal (Spec.PTY) has Linux's line discipline: canonical and raw mode, editing, echo, CRLF, signals from keys, ^S and ^Q, window size; stty
 // and tty support it. A shell on it prompts, controls jobs and survives ^C. Package osproc runs the same Specs as real processes, and a table of scripts
 // compares the two.
 //
 // A command has at most 256 processes, and a value of a shell 32 MiB; the contents of all files have 128 MB. While the heap of this process, without
 // garbage, is larger than 4 GiB, nothing starts, and no command goes on. A shell out of memory prints "Out of space" and exits with 2.
 //
-// Known differences from a Linux terminal: processes never stop, so ^Z does nothing, and a background job that reads the terminal waits forever; ^C does
+// Known differences from a Linux terminal: stty knows the size, raw, sane and the modes that it lists, and no keys; processes never stop, so ^Z does nothing, and a background job that reads the terminal waits forever; ^C does
 // not discard pending output; the terminal, not bash, edits lines.
 //
 // Known differences from dash: ${x%pattern} with a quoted * or a newline in the pattern; printf also supports \xHH; empty fields between non-blank

@@ -26,9 +26,8 @@ type terminal struct {
 	mu         sync.Mutex
 	disc       discipline
 	size       Size
-	leader     uint32 // of the session
-	foreground uint32 // the process group that receives signals
-	hungUp     bool
+	leader     uint32        // of the session
+	foreground uint32        // the process group that receives signals
 	echo       []byte        // typed, processed, not yet delivered
 	busy       bool          // a delivery is in progress
 	changed    chan struct{} // created by a waiter, closed at a change
@@ -61,14 +60,10 @@ func (t *terminal) open() *file {
 	return newFile(ttyFile{t})
 }
 
-// typeIn processes typed bytes. It blocks while 64 KiB are unread, and returns ErrBrokenPipe after a hangup.
+// typeIn processes typed bytes. It blocks while 64 KiB are unread.
 func (t *terminal) typeIn(s stop, b []byte) error {
 	for len(b) > 0 {
 		t.mu.Lock()
-		if t.hungUp {
-			t.mu.Unlock()
-			return ErrBrokenPipe
-		}
 		n, sig := t.take(b)
 		b = b[n:]
 		group := t.foreground
@@ -120,7 +115,7 @@ func (t *terminal) startEcho() {
 
 // deliverEcho ends a turn: it delivers pending echo and lets others deliver. The caller holds mu and the turn.
 func (t *terminal) deliverEcho() {
-	for len(t.echo) > 0 && !t.disc.paused && !t.hungUp {
+	for len(t.echo) > 0 && !t.disc.paused {
 		b := t.echo
 		t.echo = nil
 		t.mu.Unlock()
@@ -143,10 +138,6 @@ func (t *terminal) write(s stop, b []byte) error {
 		default:
 		}
 		t.mu.Lock()
-		if t.hungUp {
-			t.mu.Unlock()
-			return syscall.EIO
-		}
 		if !t.busy && !t.disc.paused {
 			break
 		}
@@ -163,14 +154,10 @@ func (t *terminal) write(s stop, b []byte) error {
 	return nil
 }
 
-// read reads for a process: a line in canonical mode, the available bytes in raw mode; io.EOF for ^D and after a hangup.
+// read reads for a process: a line in canonical mode, the available bytes in raw mode; io.EOF for ^D.
 func (t *terminal) read(s stop, limit, delim int) ([]byte, error) {
 	for {
 		t.mu.Lock()
-		if t.hungUp {
-			t.mu.Unlock()
-			return nil, io.EOF
-		}
 		if t.disc.readable() {
 			got := t.disc.read(limit, delim)
 			t.notify()
@@ -189,14 +176,14 @@ func (t *terminal) read(s stop, limit, delim int) ([]byte, error) {
 }
 
 // modes returns the current modes and size.
-func (t *terminal) modes() (termios, Size) {
+func (t *terminal) modes() (modes, Size) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.disc.mode, t.size
 }
 
 // setModes switches the modes and wakes readers and writers that the new modes unblock.
-func (t *terminal) setModes(m termios) {
+func (t *terminal) setModes(m modes) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.disc.set(m)
@@ -232,24 +219,6 @@ func (t *terminal) leaderEnded() {
 	group := t.foreground
 	t.mu.Unlock()
 	t.sys.signalGroup(group, sigHUP)
-}
-
-// hangUp handles the loss of the other end: reads end, writes fail, the leader and the foreground process group get SIGHUP.
-func (t *terminal) hangUp() {
-	t.mu.Lock()
-	leader, group, again := t.leader, t.foreground, t.hungUp
-	t.hungUp = true
-	t.echo = nil
-	t.disc.flushInput()
-	t.notify()
-	t.mu.Unlock()
-	if again {
-		return
-	}
-	if group != leader {
-		t.sys.signalGroup(group, sigHUP)
-	}
-	t.sys.signalGroup(leader, sigHUP)
 }
 
 // ttyFile is the terminal as an open file. All descriptors of a session that inherit it share it.
@@ -291,14 +260,6 @@ func (p *Process) Resize(to Size) error {
 	}
 	p.tty.resize(to)
 	return nil
-}
-
-// Hangup closes the other end of the terminal, like a lost connection: the session leader and the foreground process group get SIGHUP, reads end, writes
-// fail and pending output is lost. Without a terminal, and the second time, it does nothing.
-func (p *Process) Hangup() {
-	if p.leads() {
-		p.tty.hangUp()
-	}
 }
 
 // leads reports whether the process was started with a terminal.

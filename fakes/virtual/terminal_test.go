@@ -144,46 +144,12 @@ func TestTerminalCallsOnOtherProcesses(t *testing.T) {
 	if err := p.Resize(Size{1, 1}); !errors.Is(err, ErrNoTerminal) {
 		t.Errorf("resize without a terminal: %v", err)
 	}
-	p.Hangup() // no terminal
 	p.CloseStdin()
 	arrives(t, "drain", p.Drained())
 	q := onTerminal(t, s, "true")
 	arrives(t, "drain", q.Drained())
 	if err := q.Resize(Size{1, 1}); !errors.Is(err, ErrEnded) {
 		t.Errorf("resize after the end: %v", err)
-	}
-	q.Hangup()
-}
-
-func TestAHangupReachesTheSession(t *testing.T) {
-	t.Parallel()
-	s := system(t)
-	p := onTerminal(t, s, sh("trap 'exit 7' HUP; sleep 100 | cat; cat; echo $?")...)
-	testkit.Eventually(t, func() error {
-		if n := len(s.group(p.PID())); n < 3 {
-			return fmt.Errorf("%d processes run: the pipeline has not started", n)
-		}
-		return nil
-	})
-	p.Hangup()
-	p.Hangup()
-	arrives(t, "drain", p.Drained())
-	if got := p.Status(); got != (Status{Code: 7}) {
-		t.Errorf("ended with %+v", got)
-	}
-	if err := p.Write(context.Background(), []byte("x")); !errors.Is(err, ErrBrokenPipe) {
-		t.Errorf("write after the end: %v", err)
-	}
-}
-
-func TestReadsEndAndWritesFailAfterAHangup(t *testing.T) {
-	t.Parallel()
-	p := onTerminal(t, system(t), sh("trap '' HUP; echo r; cat; echo no; exit 4")...)
-	p.await(t, "r\r\n")
-	p.Hangup()
-	arrives(t, "drain", p.Drained())
-	if out, _ := p.texts(); out != "r\r\n" || p.Status() != (Status{Code: 4}) {
-		t.Errorf("out %q, status %+v", out, p.Status())
 	}
 }
 

@@ -1,6 +1,11 @@
 package virtual
 
-import "path"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // ttyProgram is tty [-s].
 func ttyProgram(t *task) int {
@@ -24,48 +29,79 @@ func ttyProgram(t *task) int {
 	return truth(on != nil)
 }
 
-// sttyProgram implements stty [-a|-g] and stty SETTING…, for the terminal of stdin or of -F.
+// sttyNames are the modes that stty knows, in the order of its list.
+var sttyNames = []string{"isig", "icanon", "iexten", "echo", "icrnl", "ixon", "iutf8", "opost", "onlcr"}
+
+// sttyProgram implements stty [-a|-g] and stty SETTING…, for the terminal of stdin.
 func sttyProgram(t *task) int {
 	args := t.args[1:]
 	on := t.p.terminal(0)
-	name := "'standard input'"
-	if len(args) > 1 && args[0] == "-F" {
-		name = args[1]
-		f, err := t.p.open(t.abs(path.Clean(args[1])), openRead)
-		if err != nil {
-			return t.fail("%s: %s", name, reason(err))
-		}
-		defer f.close()
-		on = nil
-		if tty, ok := f.desc.(ttyFile); ok {
-			on = tty.t
-		}
-		args = args[2:]
-	}
 	if on == nil {
-		return t.fail("%s: Inappropriate ioctl for device", name)
+		return t.fail("'standard input': Inappropriate ioctl for device")
 	}
-	s := &settings{}
-	s.mode, s.size = on.modes()
-	was := s.size
-	switch {
-	case len(args) == 0:
-		return t.print(s.brief())
-	case len(args) == 1 && (args[0] == "-a" || args[0] == "--all"):
-		return t.print(s.all())
-	case len(args) == 1 && (args[0] == "-g" || args[0] == "--save"):
-		return t.print(s.save())
+	if len(args) == 0 {
+		args = []string{"-a"}
 	}
-	for len(args) > 0 {
-		n, complaint := s.apply(args)
-		if complaint != "" {
-			return t.fail("%s", complaint)
+	mode, was := on.modes()
+	size, text := was, ""
+	for ; len(args) > 0; args = args[1:] {
+		name, off := strings.CutPrefix(args[0], "-")
+		bit := modes(0)
+		if n := slices.Index(sttyNames, name); n >= 0 {
+			bit = 1 << n
+		} else if name == "raw" || name == "cooked" {
+			bit, off = cookedModes, off == (name == "cooked")
+		} else if name == "cbreak" {
+			bit, off = modeICANON, !off
 		}
-		args = args[n:]
+		switch {
+		case bit != 0 && off:
+			mode &^= bit
+		case bit != 0:
+			mode |= bit
+		case args[0] == "sane":
+			mode = saneModes
+		case args[0] == "size":
+			text += fmt.Sprintf("%d %d\n", size.Rows, size.Cols)
+		case args[0] == "rows", args[0] == "cols", args[0] == "columns":
+			if len(args) < 2 {
+				return t.fail("missing argument to '%s'", args[0])
+			}
+			n, err := strconv.ParseUint(args[1], 0, 16)
+			if err != nil {
+				return t.fail("invalid integer argument: '%s'", args[1])
+			}
+			if args[0] == "rows" {
+				size.Rows = uint32(n)
+			} else {
+				size.Cols = uint32(n)
+			}
+			args = args[1:]
+		case args[0] == "-a", args[0] == "--all":
+			text += fmt.Sprintf("speed 38400 baud; rows %d; columns %d;\n%s\n", size.Rows, size.Cols, mode)
+		case args[0] == "-g", args[0] == "--save":
+			text += fmt.Sprintf("modes:%x\n", uint16(mode))
+		default:
+			if n, err := fmt.Sscanf(args[0], "modes:%x", (*uint16)(&mode)); n != 1 || err != nil {
+				return t.fail("invalid argument '%s'\nTry 'stty --help' for more information.", args[0])
+			}
+		}
 	}
-	on.setModes(s.mode)
-	if s.size != was {
-		on.resize(s.size)
+	on.setModes(mode)
+	if size != was {
+		on.resize(size)
 	}
-	return truth(s.text == "" || t.print(s.text) == 0)
+	return truth(text == "" || t.print(text) == 0)
+}
+
+// String is the list of stty.
+func (m modes) String() string {
+	var words []string
+	for n, name := range sttyNames {
+		if !m.has(1 << n) {
+			name = "-" + name
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, " ")
 }
