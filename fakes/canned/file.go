@@ -45,9 +45,9 @@ type File struct {
 	// First is the number of the first numbered line; default 1.
 	First uint64
 	// ExitCode is the exit code in the end event.
-	ExitCode int32
+	ExitCode int32 `yaml:"exit_code"`
 	// Events are the data events, all on stdout.
-	Events []Event
+	Events []Event `yaml:"-"`
 }
 
 // Event is one or several equal events. Exactly one of Lines, Text and Size is set.
@@ -66,8 +66,7 @@ type Event struct {
 	Interval time.Duration
 }
 
-// Load reads a file, or the built-in one of that name. Errors in the file are joined
-// *FileError; any other error names the unreadable file.
+// Load reads a file, or the built-in one of that name.
 func Load(name string) (*File, error) {
 	for _, example := range Examples() {
 		if name == example {
@@ -78,7 +77,7 @@ func Load(name string) (*File, error) {
 			return Parse(name+".yaml", text)
 		}
 	}
-	text, err := safefile.Read(name, maxFile)
+	text, err := safefile.Read(name, safefile.Limit)
 	if err != nil {
 		hint := ""
 		if path.Ext(name) == "" {

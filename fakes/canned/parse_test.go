@@ -12,40 +12,42 @@ import (
 // broken returns invalid files and their errors.
 func broken() map[string]struct{ text, want string } {
 	return map[string]struct{ text, want string }{
-		"an unknown field":          {"evens: []", `x.yaml:1:1: there is no field "evens"`},
-		"no events":                 {"title: x", "x.yaml:1:1: the field events is missing"},
-		"a list":                    {"- 1", "x.yaml:1:1: want a mapping"},
-		"a field twice":             {"events: []\nevents: []", "x.yaml:2:1: the field events appears twice"},
-		"an event of two kinds":     {"events:\n  - lines: 1\n    text: x", "x.yaml:2:5: an event has one of lines, text and size: this one has 2"},
-		"an event of no kind":       {"events:\n  - times: 2", "x.yaml:2:5: an event has one of"},
-		"an event that is a word":   {"events: [start]", "x.yaml:1:10: want a mapping"},
-		"no lines":                  {"events: [{lines: 0}]", `x.yaml:1:18: got "0", want a whole number from 1`},
-		"an empty text":             {`events: [{text: ""}]`, "x.yaml:1:17: the text is empty"},
-		"a number as text":          {`events: [{text: 3}]`, "x.yaml:1:17: want a string"},
-		"a size without bound":      {"events: [{size: 2000000}]", "x.yaml:1:17: got"},
-		"a span without unit":       {"interval: 3\nevents: []", `x.yaml:1:11: got "3", want a span of time`},
-		"a span below nothing":      {"interval: -3s\nevents: []", `x.yaml:1:11: got "-3s"`},
-		"an unknown flush":          {"flush: never\nevents: []", `x.yaml:1:8: got "never"`},
-		"forever in the middle":     {"events: [{lines: 1, times: forever, interval: 1s}, {lines: 1}]", "x.yaml:1:10: only the last event"},
-		"an exit code out of range": {"exit_code: 3000000000\nevents: []", "x.yaml:1:12: got"},
+		"an unknown field":          {"title: x\nevens: []", "line 2: field evens"},
+		"no events":                 {"title: x", "events: want a list"},
+		"a list":                    {"- 1", "line 1"},
+		"a field twice":             {"events: []\nevents: []", "line 2"},
+		"an event of two kinds":     {"events:\n  - lines: 1\n    text: x", "event 1: it has one of lines, text and size: this one has 2"},
+		"an event of no kind":       {"events:\n  - times: 2", "event 1: it has one of"},
+		"an event that is a word":   {"events: [start]", "line 1"},
+		"no lines":                  {"events: [{text: x}, {lines: 0}]", "event 2: want 1 to"},
+		"an empty text":             {`events: [{text: ""}]`, "event 1: text"},
+		"a number as text":          {`events: [{text: 3}]`, "text: got 3, want a string"},
+		"a size without bound":      {"events: [{size: 2000000}]", "or a size from 1 to"},
+		"no times":                  {"events: [{lines: 1, times: 0}]", "times: got 0"},
+		"a word as times":           {"events: [{lines: 1, times: often}]", "times: got often"},
+		"a span without unit":       {"interval: 3\nevents: []", "line 1"},
+		"a span below nothing":      {"interval: -3s\nevents: []", "spans of time from 0s"},
+		"an unknown flush":          {"flush: never\nevents: []", `flush: got "never"`},
+		"forever in the middle":     {"events: [{lines: 1, times: forever, interval: 1s}, {lines: 1}]", "event 1: only the last event"},
+		"an exit code out of range": {"exit_code: 3000000000\nevents: []", "line 1"},
 	}
 }
 
-func TestMistakesAreToldWithTheirPlace(t *testing.T) {
+func TestMistakesAreTold(t *testing.T) {
 	t.Parallel()
 	more := broken()
-	more["nothing"] = struct{ text, want string }{"", "x.yaml: the file is empty"}
-	more["no YAML"] = struct{ text, want string }{"a: [1}", "x.yaml:1:"}
-	more["two documents"] = struct{ text, want string }{"events: []\n---\nevents: []", "x.yaml:2:1: a file holds exactly one"}
-	more["forever without a pause"] = struct{ text, want string }{"events: [{lines: 1, times: forever}]", "x.yaml:1:1: an event that is repeated forever needs an interval"}
-	more["a stream too large"] = struct{ text, want string }{"events: [{size: 1048576, times: 100}]", "x.yaml:1:1: a stream of 100 events"}
+	more["nothing"] = struct{ text, want string }{"", "the file is empty"}
+	more["no YAML"] = struct{ text, want string }{"a: [1}", "line 1"}
+	more["two documents"] = struct{ text, want string }{"events: []\n---\nevents: []", "a file holds exactly one"}
+	more["forever without a pause"] = struct{ text, want string }{"events: [{lines: 1, times: forever}]", "event 1: an event that is repeated forever needs an interval"}
+	more["a stream too large"] = struct{ text, want string }{"events: [{size: 1048576, times: 100}]", "a stream of 100 events"}
 	for name, tt := range more {
 		t.Run(name, func(t *testing.T) {
 			f, err := Parse("x.yaml", []byte(tt.text))
 			if err == nil {
 				t.Fatalf("it is read as %+v", f)
 			}
-			if !strings.Contains(err.Error(), tt.want) {
+			if !strings.HasPrefix(err.Error(), "x.yaml: ") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
 		})
