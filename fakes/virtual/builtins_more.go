@@ -285,3 +285,12 @@ func ulimitBuiltin(sh *shell, args []string) int {
 	}
 	return sh.print("unlimited\n")
 }
+
+// isReserved reports words that are reserved in command position, in either shell.
+func isReserved(word string) bool {
+	switch word {
+	case "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time", "function", "select", "coproc", "let", "declare", "typeset", "nameref":
+		return true
+	}
+	return false
+}

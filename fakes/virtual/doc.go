@@ -25,8 +25,7 @@
 // not discard pending output; the terminal, not bash, edits lines.
 //
 // Known differences from dash: ${x%pattern} with a quoted * or a newline in the pattern; printf also supports \xHH; empty fields between non-blank
-// characters of IFS are lost; text of syntax errors; no fg, bg, aliases, getopts or times; a script with more than one plain command must be valid UTF-8
-// (its data need not be); stop signals such as SIGSTOP are ignored; access bits other than the executable one have no effect.
+// characters of IFS are lost; text of syntax errors; no fg, bg, aliases, getopts or times; a script must be valid UTF-8 (its data need not be); stop signals such as SIGSTOP are ignored; access bits other than the executable one have no effect.
 //
 // A shell that becomes itself by exec does so at most 400 times.
 //

@@ -47,10 +47,6 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 	defer guard(&err)
 	list, size := make([]string, 0, len(words)), 0
 	for _, w := range words {
-		if text, ok := plainLiteral(w); ok {
-			list = append(list, text)
-			continue
-		}
 		for field, err := range expand.FieldsSeq(sh.config(), w) {
 			if err != nil {
 				return nil, err
@@ -65,23 +61,6 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 		}
 	}
 	return list, nil
-}
-
-// plainLiteral returns the text of a word that is one literal without special characters: nothing expands in it.
-func plainLiteral(w *syntax.Word) (text string, ok bool) {
-	if len(w.Parts) != 1 {
-		return "", false
-	}
-	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok {
-		return "", false
-	}
-	for i := range len(lit.Value) {
-		if !isPlain(lit.Value[i]) {
-			return "", false
-		}
-	}
-	return lit.Value, true
 }
 
 // literal expands a word to exactly one string.

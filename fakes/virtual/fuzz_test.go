@@ -2,67 +2,15 @@ package virtual
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
-
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
 
 	"assay/internal/testkit"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func TestPlainWords(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]string{
-		"sleep 5":         {"sleep", "5"},
-		" cat\t-u \n":     {"cat", "-u"},
-		`echo 'a b' "c"d`: {"echo", "a b", "cd"},
-		"a '' b":          {"a", "", "b"},
-		"":                nil, "  ": nil, "a;b": nil, "a $x": nil, "a *": nil, "a\nb": nil, "a # b": nil, `a "$x"`: nil, "a 'b": nil, `a\ b`: nil, "a > b": nil, "~/x": nil, "! a": nil,
-	} {
-		got, ok := plainWords(text)
-		if ok != (want != nil) || !slices.Equal(got, want) {
-			t.Errorf("plainWords(%q) = %q, %v, want %q", text, got, ok, want)
-		}
-	}
-}
-
-// FuzzPlainWords compares the bypass with the parser: text that the bypass accepts must be one command of exactly these
-// words. The parser refuses invalid UTF-8 and drops a carriage return before a newline; dash and the bypass keep both.
-func FuzzPlainWords(f *testing.F) {
-	for _, text := range []string{"sleep 5", "a 'b c' d", "echo \"x\"y", "a=b c", "if x", "a{b,c}", "a # b", "x 2>y", "a ''", "time x", "a%b @c"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		words, ok := plainWords(text)
-		if !ok || strings.Contains(words[0], "=") || isReserved(words[0]) || !utf8.ValidString(text) || strings.Contains(text, "\r") {
-			return
-		}
-		for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
-			file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-			if err != nil {
-				t.Fatalf("the bypass accepts %q: %v", text, err)
-			}
-			if len(file.Stmts) != 1 || len(file.Stmts[0].Redirs) > 0 || file.Stmts[0].Background || file.Stmts[0].Negated {
-				t.Fatalf("%q is more than one plain command", text)
-			}
-			call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
-			if !ok || len(call.Assigns) > 0 {
-				t.Fatalf("%q is a %T", text, file.Stmts[0].Cmd)
-			}
-			fields, err := expand.Fields(nil, call.Args...)
-			if err != nil || !slices.Equal(fields, words) {
-				t.Fatalf("%q is %q to the parser, %q to the bypass (%v)", text, fields, words, err)
-			}
-		}
-	})
-}
 
 // FuzzShell runs any text in a new system, so that a crasher needs no other input. The shell must end by itself or by
 // SIGKILL, and leave nothing behind but files: no process, no miscounted space.

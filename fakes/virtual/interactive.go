@@ -85,7 +85,6 @@ func (sh *shell) interrupt() {
 // obey runs the input. It reports a syntax error and continues.
 func (sh *shell) obey(text string) {
 	s := sh.load(text)
-	defer s.release()
 	for _, line := range s.lines {
 		sh.stmts(line, false)
 		if sh.stopped() {
@@ -125,7 +124,7 @@ func (sh *shell) readCommand() (text string, more bool) {
 				continue
 			}
 			s := sh.load(text)
-			if s.release(); syntax.IsIncomplete(s.err) || continues(text) {
+			if syntax.IsIncomplete(s.err) || continues(text) {
 				sh.prompt("PS2")
 				continue
 			}

@@ -14,7 +14,6 @@ import (
 // runText runs a whole script line by line: the lines before a syntax error run, as in any shell. With tail, nothing runs after it in this process.
 func (sh *shell) runText(text string, tail bool) {
 	s := sh.load(text)
-	defer s.release()
 	for i, line := range s.lines {
 		sh.stmts(line, tail && s.err == nil && i == len(s.lines)-1)
 		if sh.stopped() {
@@ -24,6 +23,23 @@ func (sh *shell) runText(text string, tail bool) {
 	if s.err != nil {
 		sh.syntaxError(s.err)
 	}
+}
+
+// loaded is a parsed script.
+type loaded struct {
+	lines [][]*syntax.Stmt // the statements of each line, up to the first error
+	err   error
+}
+
+// load parses a script, on a goroutine of its own: the parser recurses, and the stack that it needs would stay with the shell.
+func (sh *shell) load(text string) (s loaded) {
+	done := make(chan struct{})
+	detach(func() {
+		defer close(done)
+		s.lines, s.err = parse(text, sh.bash)
+	})
+	<-done
+	return s
 }
 
 // parse splits a script into the statements of each line, up to the first error.
@@ -177,13 +193,11 @@ func (sh *shell) runStdin() {
 		}
 		s := sh.load(text.String())
 		if readErr == nil && text.Len() < maxScript && (syntax.IsIncomplete(s.err) || continues(text.String())) {
-			s.release()
 			continue
 		}
 		for _, l := range s.lines {
 			sh.stmts(l, false)
 		}
-		s.release()
 		if s.err != nil && !sh.stopped() {
 			sh.syntaxError(s.err)
 		}

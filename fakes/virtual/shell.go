@@ -91,11 +91,6 @@ func shellMain(t *task) int {
 	if code != 0 {
 		return code
 	}
-	if fromText && sh.opts == (options{}) {
-		if code, done := sh.bypass(script); done {
-			return code
-		}
-	}
 	sh.loadVars()
 	switch {
 	case fromText:

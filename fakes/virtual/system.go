@@ -37,7 +37,6 @@ type System struct {
 
 	terminals atomic.Uint32 // number of terminals so far
 	heap      func() uint64 // the size of the heap of this process
-	scripts   scripts       // that commands run now
 
 	mu    sync.Mutex
 	next  uint32
@@ -57,7 +56,6 @@ func New(o Options) *System {
 		first = defaultFirstPID
 	}
 	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), heap: HeapSize}
-	s.scripts = scripts{running: make(map[scriptKey]*parsed)}
 	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)))
 	return s
 }
