@@ -30,7 +30,7 @@ func TestFilesystemIsServedOverEveryProtocolAndCodec(t *testing.T) {
 	g := startGateway(t, Options{})
 	upload(t, g, "f", "twelve bytes")
 	for protocol, option := range map[string]connect.ClientOption{"connect": connect.WithClientOptions(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
-		for codec, options := range gatewaytest.Codecs() {
+		for codec, options := range codecs() {
 			t.Run(protocol+" "+codec, func(t *testing.T) {
 				c := filesystemconnect.NewFilesystemClient(gatewaytest.HTTPClient(t, g, "h2c"), g.URL(), append(options, option)...)
 				ctx := gatewaytest.Deadline(t)

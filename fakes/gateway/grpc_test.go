@@ -31,7 +31,7 @@ func TestEveryProtocolRunsACommandOverEveryVersionOfHTTP(t *testing.T) {
 			if protocol == "grpc" && strings.HasPrefix(version, "1.1") {
 				continue
 			}
-			for codec, opts := range gatewaytest.Codecs() {
+			for codec, opts := range codecs() {
 				t.Run(version+" "+protocol+" "+codec, func(t *testing.T) {
 					hc := gatewaytest.HTTPClient(t, g, strings.TrimSuffix(version, " over TLS"))
 					c := processconnect.NewProcessClient(hc, g.URL(), append(opts, as...)...)
@@ -141,4 +141,14 @@ func startsOne(ctx context.Context, c processconnect.ProcessClient) error {
 		return errors.Join(errors.New("no start event"), s.Err())
 	}
 	return nil
+}
+
+// codecs are the two codecs, plain and compressed.
+func codecs() map[string][]connect.ClientOption {
+	return map[string][]connect.ClientOption{
+		"proto":      nil,
+		"json":       {connect.WithProtoJSON()},
+		"proto gzip": {connect.WithSendGzip()},
+		"json gzip":  {connect.WithProtoJSON(), connect.WithSendGzip()},
+	}
 }

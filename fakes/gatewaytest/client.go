@@ -1,11 +1,9 @@
 package gatewaytest
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -108,16 +106,6 @@ func Stdin(pid uint32, data string) *connect.Request[envd.SendInputRequest] {
 	return connect.NewRequest(&envd.SendInputRequest{Process: ByPID(pid), Input: &envd.ProcessInput{Input: &envd.ProcessInput_Stdin{Stdin: []byte(data)}}})
 }
 
-// Codecs are the two codecs, plain and compressed.
-func Codecs() map[string][]connect.ClientOption {
-	return map[string][]connect.ClientOption{
-		"proto":      nil,
-		"json":       {connect.WithProtoJSON()},
-		"proto gzip": {connect.WithSendGzip()},
-		"json gzip":  {connect.WithProtoJSON(), connect.WithSendGzip()},
-	}
-}
-
 // HTTPClient returns a client for a version of HTTP: 1.1, h2c or h2-tls.
 func HTTPClient(t *testing.T, g Gateway, version string) *http.Client {
 	t.Helper()
@@ -148,42 +136,4 @@ func WantCode(t *testing.T, what string, err error, code connect.Code) {
 	if connect.CodeOf(err) != code {
 		t.Errorf("%s: %v, want %v", what, err, code)
 	}
-}
-
-// GRPCCall posts a body to a path over h2c and reads the whole response.
-func GRPCCall(t *testing.T, g Gateway, path string, body []byte, headers map[string]string) (*http.Response, []byte) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(Deadline(t), http.MethodPost, g.URL()+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Te", "trailers")
-	req.Header.Set("Content-Type", "application/grpc+json")
-	for k, v := range headers {
-		req.Header.Set(k, v)
-	}
-	res, err := HTTPClient(t, g, "h2c").Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res, raw
-}
-
-// GRPCStatus returns the grpc-status of a response, from its trailers, header
-// or body.
-func GRPCStatus(res *http.Response, body []byte) string {
-	if v := res.Trailer.Get("Grpc-Status"); v != "" {
-		return v
-	}
-	if v := res.Header.Get("Grpc-Status"); v != "" {
-		return v
-	}
-	_, after, _ := strings.Cut(string(body), "grpc-status: ")
-	v, _, _ := strings.Cut(after, "\r\n")
-	return v
 }

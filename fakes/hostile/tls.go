@@ -1,19 +1,15 @@
 package hostile
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"time"
+
+	"assay/fakes/certificate"
 )
 
 // tlsModes misbehave before the first byte of HTTP. Certificates are self-made; a client
@@ -40,16 +36,16 @@ func tlsModes() []Mode {
 			_ = c.Close()
 		}),
 		mode("tls-flood", func(c *net.TCPConn) { flood(c, "\x16\x03\x03\x40\x00"+string(make([]byte, 16384))) }),
-		mode("tls-expired", secured(-time.Hour, func(*tls.Conn) {})),
-		mode("tls-then-silent", secured(time.Hour, func(*tls.Conn) {})),
-		mode("tls-then-h2-silent", secured(time.Hour, func(*tls.Conn) {}, "h2")),
+		mode("tls-expired", secured(-30*24*time.Hour, func(*tls.Conn) {})),
+		mode("tls-then-silent", secured(0, func(*tls.Conn) {})),
+		mode("tls-then-h2-silent", secured(0, func(*tls.Conn) {}, "h2")),
 	}
 }
 
-// secured makes the handshake with a certificate that is valid for life, and then runs talk.
-func secured(life time.Duration, talk func(*tls.Conn), protocols ...string) func(*net.TCPConn) {
+// secured makes the handshake with a certificate of 14 days that was made that long from now, and then runs talk.
+func secured(made time.Duration, talk func(*tls.Conn), protocols ...string) func(*net.TCPConn) {
 	return func(c *net.TCPConn) {
-		cert, err := certificate(life)
+		cert, _, err := certificate.SelfSigned("", nil, time.Now().Add(made))
 		if err != nil {
 			return
 		}
@@ -59,18 +55,4 @@ func secured(life time.Duration, talk func(*tls.Conn), protocols ...string) func
 			drain(secure)
 		}
 	}
-}
-
-func certificate(life time.Duration) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make a key: %w", err)
-	}
-	now := time.Now()
-	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(life),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }

@@ -159,12 +159,12 @@ func (t *tester) primary() bool {
 }
 
 func isUnary(op string) bool {
-	return len(op) == 2 && op[0] == '-' && strings.IndexByte("nzdefgkprstuwxhLbcSGO", op[1]) >= 0
+	return len(op) == 2 && op[0] == '-' && strings.IndexByte("nzdefprstwxhLbcSGO", op[1]) >= 0
 }
 
 func isBinary(op string) bool {
 	switch op {
-	case "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef":
+	case "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
 		return true
 	}
 	return false
@@ -198,12 +198,6 @@ func (t *tester) unary(op, arg string) bool {
 		return info.Mode()&0o111 != 0
 	case "-L", "-h":
 		return info.Mode()&fs.ModeSymlink != 0
-	case "-u":
-		return info.Mode()&fs.ModeSetuid != 0
-	case "-g":
-		return info.Mode()&fs.ModeSetgid != 0
-	case "-k":
-		return info.Mode()&fs.ModeSticky != 0
 	case "-c":
 		return info.Mode()&fs.ModeCharDevice != 0
 	case "-e", "-r", "-w", "-O", "-G":
@@ -222,8 +216,6 @@ func (t *tester) binary(x, op, y string) bool {
 		return x < y
 	case ">":
 		return x > y
-	case "-nt", "-ot", "-ef":
-		return t.files(x, op, y)
 	}
 	a, b := t.integer(x), t.integer(y)
 	switch op {
@@ -239,18 +231,6 @@ func (t *tester) binary(x, op, y string) bool {
 		return a > b
 	}
 	return a >= b // -ge
-}
-
-func (t *tester) files(x, op, y string) bool {
-	a, errA := t.stat(x)
-	b, errB := t.stat(y)
-	switch op {
-	case "-ef":
-		return errA == nil && errB == nil && a.Sys() == b.Sys()
-	case "-ot":
-		a, errA, b, errB = b, errB, a, errA
-	}
-	return errA == nil && (errB != nil || a.ModTime().After(b.ModTime()))
 }
 
 func (t *tester) integer(s string) int64 {
