@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -40,12 +39,5 @@ func writeError(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(e.Retry))
 	}
 	strict.LimitRest(w)
-	writeJSON(w, e.Status, e)
-}
-
-// writeJSON writes a response. An error means that the client has gone.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
+	strict.WriteJSON(w, e.Status, e)
 }

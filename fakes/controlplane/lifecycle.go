@@ -3,6 +3,8 @@ package controlplane
 import (
 	"net/http"
 	"time"
+
+	"assay/fakes/strict"
 )
 
 // maxRefresh limits the duration of a refresh in seconds.
@@ -35,7 +37,7 @@ func (p *Plane) createFrom(w http.ResponseWriter, body *createRequest, timeout t
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, p.reply(i))
+	strict.WriteJSON(w, http.StatusCreated, p.reply(i))
 	return nil
 }
 
@@ -53,7 +55,7 @@ func (p *Plane) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, p.detailed(i))
+	strict.WriteJSON(w, http.StatusOK, p.detailed(i))
 	return nil
 }
 
@@ -154,7 +156,7 @@ func (p *Plane) connectFor(w http.ResponseWriter, r *http.Request, body timeoutR
 	if resumed {
 		status = http.StatusCreated
 	}
-	writeJSON(w, status, p.reply(i))
+	strict.WriteJSON(w, status, p.reply(i))
 	return nil
 }
 
@@ -182,7 +184,7 @@ func (p *Plane) resume(w http.ResponseWriter, r *http.Request) error {
 	if !resumed {
 		return failure(http.StatusConflict, "sandbox %q is running", i.ID)
 	}
-	writeJSON(w, http.StatusCreated, p.reply(i))
+	strict.WriteJSON(w, http.StatusCreated, p.reply(i))
 	return nil
 }
 
@@ -209,7 +211,7 @@ func (p *Plane) alias(w http.ResponseWriter, r *http.Request) error {
 	if !p.store.hasTemplate(id) {
 		return failure(http.StatusNotFound, "template %q not found", id)
 	}
-	writeJSON(w, http.StatusOK, struct {
+	strict.WriteJSON(w, http.StatusOK, struct {
 		TemplateID string `json:"templateID"`
 		Public     bool   `json:"public"`
 	}{templateName(id), true})

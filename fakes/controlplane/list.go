@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assay/fakes/strict"
 )
 
 // maxPage is the largest and the default number of sandboxes of a page.
@@ -201,5 +203,5 @@ func (p *Plane) writeList(w http.ResponseWriter, page []Info) {
 	for _, i := range page {
 		out = append(out, p.listed(i))
 	}
-	writeJSON(w, http.StatusOK, out)
+	strict.WriteJSON(w, http.StatusOK, out)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"assay/fakes/gateway"
+	"assay/fakes/strict"
 )
 
 // Plane is a control plane with its sandboxes. Its methods may be called from any
@@ -31,17 +32,9 @@ func New(o Options) (*Plane, error) {
 	}
 	door := o.Gateway
 	door.Token = o.APIKey // a page does not know it
-	p.api = gateway.Door(door, p.authorized(decorated(o.Seams.API, p.routes())))
-	p.traffic = decorated(o.Seams.Traffic, http.HandlerFunc(p.serveTraffic))
+	p.api = gateway.Door(door, p.authorized(strict.Decorated(o.Seams.API, p.routes())))
+	p.traffic = strict.Decorated[http.Handler](o.Seams.Traffic, http.HandlerFunc(p.serveTraffic))
 	return p, nil
-}
-
-// decorated runs a decorator that may be nil.
-func decorated(decorate func(http.Handler) http.Handler, h http.Handler) http.Handler {
-	if decorate == nil {
-		return h
-	}
-	return decorate(h)
 }
 
 // Attach puts a plane in front of the gateway that o describes, which closes the plane.
@@ -56,7 +49,7 @@ func Attach(o *gateway.Options, c Options) error {
 		o.Names = append(o.Names, p.o.Domain, "*."+p.o.Domain)
 	}
 	front, closed := o.Seams.Front, o.Seams.Close
-	o.Seams.Front = func(next http.Handler) http.Handler { return decorated(front, p.Over(next)) }
+	o.Seams.Front = func(next http.Handler) http.Handler { return strict.Decorated(front, p.Over(next)) }
 	o.Seams.Close = func() error {
 		p.Close()
 		if closed == nil {

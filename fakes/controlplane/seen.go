@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assay/fakes/strict"
 )
 
 // maxStamp is the largest time of a query, in whatever unit.
@@ -53,7 +55,7 @@ func (p *Plane) logs(w http.ResponseWriter, r *http.Request) error {
 			lines, entries = append(lines, line{e.Timestamp, e.Message}), append(entries, e)
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"logs": lines, "logEntries": entries})
+	strict.WriteJSON(w, http.StatusOK, map[string]any{"logs": lines, "logEntries": entries})
 	return nil
 }
 
@@ -87,7 +89,7 @@ func (p *Plane) logsV2(w http.ResponseWriter, r *http.Request) error {
 			entries = append(entries, e)
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"logs": entries})
+	strict.WriteJSON(w, http.StatusOK, map[string]any{"logs": entries})
 	return nil
 }
 
@@ -129,7 +131,7 @@ func (p *Plane) metrics(w http.ResponseWriter, r *http.Request) error {
 	if s := newSample(); i.State == Running && s.TimestampUnix >= int64(start) && s.TimestampUnix <= int64(end) {
 		samples = append(samples, s)
 	}
-	writeJSON(w, http.StatusOK, samples)
+	strict.WriteJSON(w, http.StatusOK, samples)
 	return nil
 }
 
@@ -141,6 +143,6 @@ func (p *Plane) metricsOfMany(w http.ResponseWriter, r *http.Request) error {
 			samples[id] = newSample()
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"sandboxes": samples})
+	strict.WriteJSON(w, http.StatusOK, map[string]any{"sandboxes": samples})
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/fakes/files"
+	"assay/fakes/strict"
 )
 
 // The headers that name a sandbox and a port of it.
@@ -120,7 +121,7 @@ type trafficError struct {
 // write writes the error as 502, by which the SDKs know that a sandbox does not run.
 func (e trafficError) write(w http.ResponseWriter) {
 	e.Code = http.StatusBadGateway
-	writeJSON(w, e.Code, e)
+	strict.WriteJSON(w, e.Code, e)
 }
 
 // serveTraffic passes a request to its sandbox.

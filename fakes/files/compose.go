@@ -50,7 +50,7 @@ func (s *Server) compose(w http.ResponseWriter, r *http.Request) error {
 			return rpcError("remove", name, err)
 		}
 	}
-	writeJSON(w, http.StatusOK, Written{Name: path.Base(to), Path: to, Type: "file"})
+	strict.WriteJSON(w, http.StatusOK, Written{Name: path.Base(to), Path: to, Type: "file"})
 	return nil
 }
 

@@ -6,11 +6,11 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/fakes/tree"
 )
 
@@ -96,14 +96,8 @@ func isPartial(h http.Header) bool {
 func acceptsGzip(accept []string) (packed, ok bool) {
 	quality := map[string]float64{}
 	for item := range strings.SplitSeq(strings.Join(accept, ","), ",") {
-		name, params, _ := strings.Cut(item, ";")
-		q := 1.0
-		if v, found := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(params), " ", ""), "q="); found {
-			if f, err := strconv.ParseFloat(v, 64); err == nil {
-				q = f
-			}
-		}
-		quality[strings.ToLower(strings.TrimSpace(name))] = q
+		name, q := strict.Quality(item)
+		quality[name] = q
 	}
 	plain, named := quality["identity"]
 	if rest, found := quality["*"]; !named && (!found || rest > 0) {

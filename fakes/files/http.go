@@ -2,7 +2,6 @@ package files
 
 import (
 	"crypto/subtle"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -45,19 +44,12 @@ func answering(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 		if err := h(w, r); err != nil {
 			status, message := httpError(err)
 			strict.LimitRest(w)
-			writeJSON(w, status, struct {
+			strict.WriteJSON(w, status, struct {
 				Code    int    `json:"code"`
 				Message string `json:"message"`
 			}{status, message})
 		}
 	})
-}
-
-// writeJSON writes a response. A failed write means that the client has gone.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
 }
 
 // query is the query of a request for /files.

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/fakes/tree"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, u.written)
+	strict.WriteJSON(w, http.StatusOK, u.written)
 	return nil
 }
 

@@ -18,7 +18,7 @@ func Features() []string { return slices.Concat(stdio.Features(), files.Features
 
 // newFiles creates the server of the files of a sandbox; nil if it has none.
 func newFiles(t tree.Tree, s *settings, o Options) *files.Server {
-	if t = apply(o.Seams.Tree, t); t == nil {
+	if t = strict.Decorated(o.Seams.Tree, t); t == nil {
 		return nil
 	}
 	return files.New(files.Options{

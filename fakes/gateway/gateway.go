@@ -80,7 +80,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	own := clock{o.ClockScale}
 	g := &Gateway{books: &books{}, served: make(chan struct{}), remove: remove, unhook: func() bool { return false }, onClose: o.Seams.Close}
-	box = apply(o.Seams.Sandbox, box)
+	box = strict.Decorated(o.Seams.Sandbox, box)
 	g.table = newTable(box, o, g.books, own)
 	g.files = newFiles(box.Files(), g.table.settings, o)
 	surfaces, err := g.routes(o, own)
@@ -145,7 +145,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 // newTable builds the process table with its seams.
 func newTable(box Sandbox, o Options, b *books, own clock) *table {
 	return &table{
-		box: box, own: own, settings: newSettings(o), count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
+		box: box, own: own, settings: newSettings(o), count: strict.Decorated[Counters](o.Seams.Count, b), seams: o.Seams,
 		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
 		wrap: newWrapper(o.Wrap, func(program string) bool { return HasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
@@ -154,14 +154,14 @@ func newTable(box Sandbox, o Options, b *books, own clock) *table {
 
 // routes builds the surfaces.
 func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
-	processes := apply[Table](o.Seams.Table, g.table)
+	processes := strict.Decorated[Table](o.Seams.Table, g.table)
 	g.table.self = processes
 	auth := authorizer{g.table.settings}
 	front := &strict.Layer{Admit: auth.admit, Protocols: o.Protocols, Policy: strict.DefaultPolicy()}
 	if o.Seams.Policy != nil {
 		front.Policy = *o.Seams.Policy
 	}
-	metrics, err := metricsHandler(o.MetricsPrefix, func() Tally { return apply(o.Seams.Tally, g.table.read(g.books)) })
+	metrics, err := metricsHandler(o.MetricsPrefix, func() Tally { return strict.Decorated(o.Seams.Tally, g.table.read(g.books)) })
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	m.mount(SurfaceMetrics, "GET /metrics", orMachine(metrics), auth.over)
 	m.mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), asIs)
 	surfaces := tidied(newDoor(o).over(front.Routes(m.mux)))
-	return apply[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, surfaces)), nil
+	return strict.Decorated[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, surfaces)), nil
 }
 
 // over puts the strict layer in front of the handler of a service.

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
+
+	"assay/fakes/strict"
 )
 
 // MachineMetrics is the daemon's /metrics, with the figures of an idle machine.
@@ -39,24 +40,12 @@ func orMachine(exposition http.Handler) http.Handler {
 func prefersJSON(accept string) bool {
 	var machine, text float64
 	for item := range strings.SplitSeq(accept, ",") {
-		kind, params, _ := strings.Cut(item, ";")
-		switch kind = strings.ToLower(strings.TrimSpace(kind)); kind {
+		switch kind, q := strict.Quality(item); kind {
 		case "application/json":
-			machine = max(machine, qualityOf(params))
+			machine = max(machine, q)
 		case "text/plain", "text/*", "application/openmetrics-text", "application/vnd.google.protobuf":
-			text = max(text, qualityOf(params))
+			text = max(text, q)
 		}
 	}
 	return machine > text
-}
-
-// qualityOf returns the q among the parameters of a media range; 1 if there is none.
-func qualityOf(params string) float64 {
-	for p := range strings.SplitSeq(params, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if q, err := strconv.ParseFloat(value, 64); err == nil && strings.EqualFold(name, "q") {
-			return q
-		}
-	}
-	return 1
 }

@@ -99,11 +99,3 @@ const (
 	SurfaceEnvs       Surface = "envs"
 	SurfaceInit       Surface = "init"
 )
-
-// apply runs a decorator that may be nil.
-func apply[T any](decorate func(T) T, t T) T {
-	if decorate == nil {
-		return t
-	}
-	return decorate(t)
-}

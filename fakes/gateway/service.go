@@ -143,8 +143,8 @@ func (s *service) Connect(ctx context.Context, req *connect.Request[envd.Connect
 
 func (s *service) follow(ctx context.Context, f *Stream) error {
 	defer f.Close()
-	f.Table, f.clock, f.Sink = s.table, s.own, apply(s.seams.Events, f.Sink)
-	if err := apply[Follow](s.seams.Follow, follow)(ctx, f); err != nil {
+	f.Table, f.clock, f.Sink = s.table, s.own, strict.Decorated(s.seams.Events, f.Sink)
+	if err := strict.Decorated[Follow](s.seams.Follow, follow)(ctx, f); err != nil {
 		return rpcError(err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/fakes/virtual"
 	"assay/internal/crash"
 	envd "assay/internal/envd/process"
@@ -88,7 +89,7 @@ type table struct {
 var _ Table = (*table)(nil)
 
 func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
-	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(apply[Fanout](t.seams.Fanout, fair{}))}
+	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(strict.Decorated[Fanout](t.seams.Fanout, fair{}))}
 	p.hub.pieces = t.pieces || s.Raw
 	if s.Patience > 0 {
 		p.hub.grace = s.Patience
@@ -118,7 +119,7 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 		}
 		return nil, nil, err
 	}
-	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
+	p.run, p.input, p.PID = run, strict.Decorated[Input](t.seams.Input, run), run.PID()
 	t.enter(p)
 	return p, sub, nil
 }

@@ -126,8 +126,6 @@ func promptRows() []row {
 	return rows
 }
 
-func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
-
 // tail is the last n bytes of seq 1 last.
 func tail(last, n int) string {
 	var b strings.Builder

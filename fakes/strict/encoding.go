@@ -62,7 +62,7 @@ func chooseEncoding(accept []string, sent string) string {
 	}
 	best, bestQ := identityName, 0.0
 	for _, item := range strings.Split(strings.Join(accept, ","), ",") {
-		token, q := parseCoding(item)
+		token, q := Quality(item)
 		if (token == gzipName || token == identityName) && q > bestQ {
 			best, bestQ = token, q
 		}
@@ -70,13 +70,14 @@ func chooseEncoding(accept []string, sent string) string {
 	return best
 }
 
-// parseCoding splits "gzip;q=0.5". An invalid quality counts as 1, because
-// quality values are not part of the protocol and must not break a call.
-func parseCoding(item string) (token string, q float64) {
+// Quality splits an item such as "gzip;q=0.5" of a list. An invalid quality counts as 1,
+// because quality values are not part of the protocol and must not break a call.
+func Quality(item string) (token string, q float64) {
 	token, params, _ := strings.Cut(item, ";")
 	q = 1
-	if v, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(params), " ", ""), "q="); ok {
-		if f, err := strconv.ParseFloat(v, 64); err == nil {
+	for p := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(p, "=")
+		if f, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && strings.EqualFold(strings.TrimSpace(name), "q") {
 			q = f
 		}
 	}

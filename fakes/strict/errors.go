@@ -2,6 +2,7 @@ package strict
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,4 +64,11 @@ func write(w http.ResponseWriter, contentType string, err error) {
 	as := &http.Request{Method: http.MethodPost, Header: http.Header{"Content-Type": {contentType}}}
 	// A failed write means that the client has gone.
 	_ = connect.NewErrorWriter().Write(w, as, AsError(err))
+}
+
+// WriteJSON writes a response. A failed write means that the client has gone.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
 }

@@ -43,7 +43,7 @@ func (l *Layer) Over(next http.Handler, service protoreflect.ServiceDescriptor) 
 // Routes puts the layer in front of a mux: requests without a route pass through
 // Policy.NotFound, and a gRPC client gets unimplemented for an unknown service.
 func (l *Layer) Routes(mux *http.ServeMux) http.Handler {
-	missed := decorated[http.Handler](l.Policy.NotFound, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	missed := Decorated[http.Handler](l.Policy.NotFound, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), grpcType) {
 			l.unknownMethod(w, r)
 			return
@@ -71,7 +71,7 @@ var _ http.Handler = (*procedures)(nil)
 func (s *procedures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m, known := s.methods[r.URL.Path]
 	if !known {
-		decorated[http.Handler](s.Policy.NotFound, http.HandlerFunc(s.unknownMethod)).ServeHTTP(w, r)
+		Decorated[http.Handler](s.Policy.NotFound, http.HandlerFunc(s.unknownMethod)).ServeHTTP(w, r)
 		return
 	}
 	c := &Call{Request: r, w: w, method: m, policy: &s.Policy}
@@ -80,7 +80,7 @@ func (s *procedures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodPost {
-		decorated[http.Handler](s.Policy.WrongVerb, m.wrongVerb(s.Policy.ServeHead)).ServeHTTP(w, r)
+		Decorated[http.Handler](s.Policy.WrongVerb, m.wrongVerb(s.Policy.ServeHead)).ServeHTTP(w, r)
 		return
 	}
 	if !c.readContentType() || !s.serves(r, c.Protocol) {

@@ -73,8 +73,8 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// decorated applies a decorator that may be nil.
-func decorated[T any](decorate func(T) T, t T) T {
+// Decorated applies a decorator that may be nil.
+func Decorated[T any](decorate func(T) T, t T) T {
 	if decorate == nil {
 		return t
 	}
