@@ -306,7 +306,7 @@ func (c *certification) withGateway(ctx context.Context, part func(target.Option
 func (c *certification) driver(t target.Options) (load.Options, error) {
 	engine, err := (&engineFlags{name: engineAuto}).choose()
 	return load.Options{
-		Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed, Engine: engine, Fleet: localFleet(workerLine()),
+		Target: t, Profile: c.certifyFlags.profile, Version: version, Schedule: load.Schedule{Seed: c.certifyFlags.target.seed}, Engine: engine, Fleet: localFleet(workerLine()),
 	}, err
 }
 

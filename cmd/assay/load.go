@@ -24,14 +24,10 @@ type loadFlags struct {
 
 	sandboxes int
 
-	streams, count       int
-	rate                 float64
-	ramp, duration       time.Duration
+	schedule             load.Schedule
 	command, expect      string
 	protocol, codec, on  string
 	plan                 string
-	warmup               time.Duration
-	poisson              bool
 	fullHandshakes       bool
 	killShare, dropShare float64
 	thresholds           []string
@@ -138,13 +134,13 @@ func (f *loadFlags) register(c *cobra.Command) {
 	f.live.register(fs)
 	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
 	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
-	fs.IntVar(&f.streams, "streams", 0, "closed model: keep N streams open (default 100)")
-	fs.Float64Var(&f.rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
-	fs.BoolVar(&f.poisson, "poisson", false, "with --rate: start at random times, like independent clients")
-	fs.DurationVar(&f.ramp, "ramp", 0, "rise linearly to --streams or --rate over this time; 0 is at once (default with --streams: 1ms per stream, at most 30s and half of the duration)")
-	fs.DurationVar(&f.duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
-	fs.IntVar(&f.count, "count", 0, "total number of streams; without --duration, the run waits for a --command however long it is silent")
-	fs.DurationVar(&f.warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
+	fs.IntVar(&f.schedule.Streams, "streams", 0, "closed model: keep N streams open (default 100)")
+	fs.Float64Var(&f.schedule.Rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
+	fs.BoolVar(&f.schedule.Poisson, "poisson", false, "with --rate: start at random times, like independent clients")
+	fs.DurationVar(&f.schedule.Ramp, "ramp", 0, "rise linearly to --streams or --rate over this time; 0 is at once (default with --streams: 1ms per stream, at most 30s and half of the duration)")
+	fs.DurationVar(&f.schedule.Duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
+	fs.IntVar(&f.schedule.Count, "count", 0, "total number of streams; without --duration, the run waits for a --command however long it is silent")
+	fs.DurationVar(&f.schedule.Warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
 	fs.Float64Var(&f.killShare, "kill-share", 0, "share of the streams, 0 to 1, whose process is killed at a random time")
 	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end (over ws by the gateway, at once)")
 	fs.StringVar(&f.command, "command", "", "command of every stream (default: numbered lines)")
@@ -185,13 +181,13 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	if err := errors.Join(f.live.validate(), f.output.validate()); err != nil {
 		return load.Options{}, err
 	}
-	if f.ramp == 0 && c.Flags().Lookup("ramp").Changed {
-		f.ramp = load.AtOnce
+	if f.schedule.Ramp == 0 && c.Flags().Lookup("ramp").Changed {
+		f.schedule.Ramp = load.AtOnce
 	}
+	f.schedule.Seed = f.target.seed
 	o := load.Options{
 		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on, FullHandshakes: f.fullHandshakes,
-		Streams: f.streams, Rate: f.rate, Ramp: f.ramp, Duration: f.duration, Count: f.count,
-		Plan: f.plan, Poisson: f.poisson, Warmup: f.warmup, Seed: f.target.seed, KillShare: f.killShare, DisconnectShare: f.dropShare,
+		Plan: f.plan, Schedule: f.schedule, KillShare: f.killShare, DisconnectShare: f.dropShare,
 		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, AbortOnFail: f.abort, AbortDelay: f.abortDelay, Out: f.out, Version: version,
 	}
 	if err := f.sandboxOptions(c.Flags().Lookup("sandboxes").Changed, &o); err != nil {

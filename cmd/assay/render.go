@@ -132,7 +132,7 @@ func (f *renderFlags) options(args []string) (o kube.Options, notes []string, er
 		Run: f.fleet.run, Namespace: f.namespace, Image: f.image, Version: version, Workers: f.fleet.workers, ShardFlag: "--shard", TokenVariable: reproduce.TokenVariable,
 		Files: map[string]string{}, Secrets: map[string][]byte{},
 	}
-	plan := load.Options{Target: t, Plan: args[1], Workers: o.Workers, Profile: f.profile, Seed: f.target.seed, Engine: fast.Engine{}}
+	plan := load.Options{Target: t, Plan: args[1], Workers: o.Workers, Profile: f.profile, Schedule: load.Schedule{Seed: f.target.seed}, Engine: fast.Engine{}}
 	if err := f.size(&o, &plan); err != nil {
 		return o, nil, err
 	}

@@ -191,7 +191,7 @@ func TestARunSaysWhyAWorkerIsMissing(t *testing.T) {
 	h.opts.Warn = func(string) { stop() }
 	var w team
 	w.come(t.Context(), WorkerOptions{Bus: b, Run: "unable", Shard: -1, Wait: time.Minute})
-	if _, err := h.gather(ctx, load.Order{Job: load.Job{Parts: 1, Engine: "other", Duration: o.Duration}}); !errors.Is(err, context.Canceled) {
+	if _, err := h.gather(ctx, load.Order{Job: load.Job{Parts: 1, Engine: "other", Schedule: load.Schedule{Duration: o.Duration}}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	w.Wait()

@@ -134,7 +134,7 @@ func mixed(t *testing.T, e load.Engine, rate float64, d time.Duration) load.Opti
 // mixedAt returns the same for a target.
 func mixedAt(at target.Options, e load.Engine, rate float64, d time.Duration) load.Options {
 	return load.Options{
-		Target: at, Rate: rate, Poisson: true, Duration: d, Seed: 11, Engine: e, Version: testVersion, Thresholds: []string{"streams.completed > 10"},
+		Target: at, Schedule: load.Schedule{Rate: rate, Poisson: true, Duration: d, Seed: 11}, Engine: e, Version: testVersion, Thresholds: []string{"streams.completed > 10"},
 		Classes: []scenarios.WorkloadClass{{Name: "a", Share: 2, Lines: 3, KillShare: 0.3}, {Name: "b", Share: 1, Lines: 5}},
 	}
 }

@@ -31,7 +31,7 @@ type collector struct {
 	unstamped atomic.Int64
 	backedOff atomic.Int64
 
-	plan  *Plan // nil: one class
+	plan  *Plan
 	parts []collectorPart
 
 	mu       sync.Mutex
@@ -61,23 +61,16 @@ type books struct {
 
 var _ Sink = (*collector)(nil)
 
-func newCollector(shards int) *collector {
-	c := &collector{hist: newHistograms(shards, 1), parts: make([]collectorPart, min(shards, mostParts))}
-	for i := range c.parts {
-		c.parts[i].collector, c.parts[i].part = c, i
-	}
-	return c
-}
-
-// of makes the collector count and measure each class of a plan. It is called before the
-// first value.
-func (c *collector) of(p *Plan) *collector {
-	c.plan, c.classes = p, make([]bundle.StreamOutcomes, len(p.Mix()))
-	if len(c.classes) > 1 {
-		c.hist = newHistograms(len(c.hist.shards), len(c.classes))
+// newCollector makes a collector that counts and measures each class of a plan.
+func newCollector(shards int, p *Plan) *collector {
+	classes := len(p.Classes)
+	c := &collector{
+		plan: p, hist: newHistograms(shards, classes), classes: make([]bundle.StreamOutcomes, classes),
+		parts: make([]collectorPart, min(shards, mostParts)),
 	}
 	for i := range c.parts {
-		c.parts[i].classes = make([]bundle.StreamOutcomes, len(c.classes), len(c.classes)+apart)
+		part := &c.parts[i]
+		part.collector, part.part, part.classes = c, i, make([]bundle.StreamOutcomes, classes, classes+apart)
 	}
 	return c
 }
@@ -118,9 +111,7 @@ func (c *collector) Ended(r Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.books.end(&r)
-	if c.plan != nil {
-		c.classes[c.plan.Stream(r.Stream).Class][r.Outcome]++
-	}
+	c.classes[c.plan.Stream(r.Stream).Class][r.Outcome]++
 	if r.Message != "" {
 		c.keepExample(bundle.LoadExample{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message, Times: 1})
 	}

@@ -75,9 +75,7 @@ func (p *collectorPart) Ended(r Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.books.end(&r)
-	if p.plan != nil {
-		p.classes[p.plan.Stream(r.Stream).Class][r.Outcome]++
-	}
+	p.classes[p.plan.Stream(r.Stream).Class][r.Outcome]++
 }
 
 // fold adds what the parts have kept to the books. The caller holds mu.

@@ -27,7 +27,7 @@ func report(s Sink, worker int) {
 // What the parts count, also more of them than there are, is that of one sink.
 func TestThePartsOfACollectorCountTogether(t *testing.T) {
 	const parts, each = 11, 500
-	c := newCollector(3).of(&Plan{Streams: 1})
+	c := newCollector(3, oneClass())
 	var all sync.WaitGroup
 	for part := range parts {
 		s := c.Shard(part)
@@ -66,7 +66,7 @@ func TestThePartsOfACollectorCountTogether(t *testing.T) {
 // BenchmarkParts is the cost of a stream's reports in each of several threads (-cpu 1,2):
 // they do not wait for each other.
 func BenchmarkParts(b *testing.B) {
-	c := newCollector(mostParts).of(&Plan{Streams: 1})
+	c := newCollector(mostParts, oneClass())
 	next := make(chan int, 1)
 	next <- 0
 	b.RunParallel(func(pb *testing.PB) {

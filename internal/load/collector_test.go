@@ -8,7 +8,7 @@ import (
 )
 
 func TestAMessageIsKeptOnceAndCounted(t *testing.T) {
-	c := newCollector(1)
+	c := newCollector(1, oneClass())
 	for i := range int64(100) {
 		c.Ended(Result{Stream: i, Outcome: bundle.StreamReset, Message: "hung up"})
 		c.Ended(Result{Stream: 100 + i, Outcome: bundle.StreamCorrupt, Message: fmt.Sprintf("line %d", i)})

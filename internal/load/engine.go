@@ -95,7 +95,7 @@ func seriesOf(tag string) (bundle.LoadSeries, error) {
 // methods. They allocate nothing (except Ended of a failed stream) and never block for long.
 type Sink interface {
 	// Record adds a measured value. worker is any number; it spreads concurrent callers
-	// over shards. class is the class of the stream, an index into Plan.Mix; it is 0 for
+	// over shards. class is the class of the stream, an index into Plan.Classes; it is 0 for
 	// DriverLag and for connections, which belong to no stream.
 	Record(worker, class int, m Metric, d time.Duration)
 	// Opening reports that a stream is being opened: from here on a process may exist.

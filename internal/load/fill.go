@@ -23,7 +23,7 @@ func (s *session) blank() *bundle.LoadReport {
 			Codec:    o.distinct(func(i int) string { return o.classes[i].Codec }), HTTP: o.HTTP,
 		},
 		Plan: bundle.LoadPlan{
-			Model: s.model(), Streams: o.Streams, Rate: o.Rate, Stages: stageInfo(o.stages), Arrivals: o.arrivals(), RampMS: o.Ramp.Milliseconds(),
+			Model: s.model(), Streams: o.Streams, Rate: o.Rate, Stages: stageInfo(o.Stages), Arrivals: o.arrivals(), RampMS: o.Ramp.Milliseconds(),
 			DurationMS: o.Duration.Milliseconds(), WarmupMS: o.Warmup.Milliseconds(), Count: o.Count, Seed: o.Seed, Drawn: o.draws(),
 			Command: commandOf(first), Check: checkName(first), Note: o.startNote(),
 		},
@@ -45,7 +45,7 @@ func (s *session) model() string {
 // arrivals returns how the starts of a rate are spread; "" in the closed model.
 func (o *Options) arrivals() string {
 	switch {
-	case o.Rate == 0 && len(o.stages) == 0:
+	case o.Rate == 0 && len(o.Stages) == 0:
 		return ""
 	case o.Poisson:
 		return "poisson"
@@ -173,8 +173,8 @@ func (o *Options) modelName() string {
 	switch {
 	case o.Rate > 0:
 		text = fmt.Sprintf("%g streams per second", o.Rate)
-	case len(o.stages) > 0:
-		text = plural(len(o.stages), "stage of a rate", "stages of a rate")
+	case len(o.Stages) > 0:
+		text = plural(len(o.Stages), "stage of a rate", "stages of a rate")
 	}
 	if o.Poisson {
 		text += " at random"

@@ -98,9 +98,9 @@ func (p *Plan) sweep(parts []int) int {
 	client := p.client(p.Limits.Ending(true))
 	defer client.CloseIdleConnections()
 	killed := map[string]bool{}
-	for n := range len(p.Mix()) * p.Boxes() * len(parts) {
+	for n := range len(p.Classes) * p.Boxes() * len(parts) {
 		box, class := n/len(parts)%p.Boxes(), n/len(parts)/p.Boxes()
-		d := p.Mix()[class].Dialect.In(p, box)
+		d := p.Classes[class].Dialect.In(p, box)
 		d.Part = parts[n%len(parts)]
 		list, err := d.List()
 		if err != nil {

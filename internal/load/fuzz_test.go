@@ -133,13 +133,13 @@ func canBeDriven(t *testing.T, p *Plan) {
 		}
 		last = at
 		part := p.Stream(int64(n))
-		c := p.Mix()[part.Class]
+		c := p.Classes[part.Class]
 		if part.After < 0 || part.Kill && part.Disconnect || part.Kill && c.KillShare+c.Hold.Seconds() == 0 || part.Disconnect && c.DisconnectShare == 0 {
 			t.Fatalf("stream %d: %+v of %+v", n, part, c)
 		}
 	}
 	for i := range p.Classes {
-		if c := &p.Classes[i]; c.Silence < 0 || DefaultLimits(c.Interval, 1).Silence < min(c.Interval, never) || c.Dialect.Command == "" || c.Name == "" {
+		if c := &p.Classes[i]; c.Silence < 0 || defaultSilence(c.Interval) < min(c.Interval, never) || c.Dialect.Command == "" || c.Name == "" {
 			t.Fatalf("%+v", c)
 		}
 	}

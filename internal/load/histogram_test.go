@@ -210,7 +210,7 @@ func TestClassesAreMeasuredApartAndTogether(t *testing.T) {
 }
 
 func TestRecordingAllocatesNothing(t *testing.T) {
-	c := newCollector(2)
+	c := newCollector(2, oneClass())
 	if n := testing.AllocsPerRun(1000, func() {
 		c.Record(7, 0, Gap, time.Second)
 		c.Output(7, 1, 2)

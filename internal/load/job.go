@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"assay/internal/secret"
 	"assay/internal/target"
@@ -19,16 +18,9 @@ type Job struct {
 	Run            string
 	Classes        []scenarios.WorkloadClass
 	HTTP           string
-	FullHandshakes bool          `json:",omitempty"`
-	Streams        int           `json:",omitempty"`
-	Rate           float64       `json:",omitempty"`
-	Stages         []Stage       `json:",omitempty"`
-	Poisson        bool          `json:",omitempty"`
-	Ramp           time.Duration `json:",omitempty"`
-	Duration       time.Duration `json:",omitempty"`
-	Count          int           `json:",omitempty"`
-	Warmup         time.Duration `json:",omitempty"`
-	Seed           uint64
+	FullHandshakes bool `json:",omitempty"`
+	Schedule
+
 	// Sources are local addresses to dial from, for workers on the machine of the coordinator.
 	Sources []string `json:",omitempty"`
 	// Engine is the name of the engine.
@@ -83,11 +75,9 @@ func (a Aim) At(own target.Options) (target.Options, error) {
 
 // options returns the options of the run, with a part's share of the count.
 func (j *Job) options(at target.Options, part int) Options {
-	return Options{
-		Target: at, HTTP: j.HTTP, FullHandshakes: j.FullHandshakes, Streams: j.Streams, Rate: j.Rate, Poisson: j.Poisson, Ramp: j.Ramp,
-		Duration: j.Duration, Count: share(j.Count, part, j.Parts), Warmup: j.Warmup, Seed: j.Seed,
-		classes: j.Classes, stages: j.Stages,
-	}
+	o := Options{Target: at, HTTP: j.HTTP, FullHandshakes: j.FullHandshakes, Schedule: j.Schedule, classes: j.Classes}
+	o.Count = share(j.Count, part, j.Parts)
+	return o
 }
 
 // job returns the job of a session for a number of workers.
@@ -95,8 +85,7 @@ func (s *session) job(parts int) Job {
 	o := &s.opts
 	j := Job{
 		Aim: aimOf(&s.fullTarget, s.target.Redactor()), Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, FullHandshakes: o.FullHandshakes,
-		Streams: o.Streams, Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
-		Warmup: o.Warmup, Seed: o.Seed, Engine: o.Engine.Name(), Parts: parts,
+		Schedule: o.Schedule, Engine: o.Engine.Name(), Parts: parts,
 	}
 	for _, a := range s.plan.Sources {
 		j.Sources = append(j.Sources, a.String())

@@ -39,7 +39,7 @@ type Class struct {
 
 // Part is the class of one stream of a plan, and how the driver ends it, if at all.
 type Part struct {
-	// Class is the stream's class: an index into Plan.Mix.
+	// Class is the stream's class: an index into Plan.Classes.
 	Class int
 	// Kill says that the driver kills the process. Disconnect says that it hangs up
 	// without a kill: it closes the connection of an HTTP/1.1 stream, or resets an HTTP/2
@@ -51,19 +51,9 @@ type Part struct {
 	After time.Duration
 }
 
-// Mix returns the classes of the plan, at least one. A plan without Classes has one class,
-// with the plan's Dialect, Check, Endless and Limits.Silence. An engine calls it once, at
-// the beginning of Run.
-func (p *Plan) Mix() []Class {
-	if len(p.Classes) > 0 {
-		return p.Classes
-	}
-	return []Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Endless: p.Endless, Silence: p.Limits.Silence}}
-}
-
 // endless reports whether the streams of some class stay open until the end of the run.
 func (p *Plan) endless() bool {
-	for _, c := range p.Mix() {
+	for _, c := range p.Classes {
 		if c.Endless && c.Hold == 0 {
 			return true
 		}
@@ -84,9 +74,6 @@ func (p *Plan) Stream(n int64) Part {
 	c := 0
 	if len(p.Classes) > 1 {
 		c = p.classOf(n)
-	}
-	if len(p.Classes) == 0 {
-		return Part{}
 	}
 	return p.Classes[c].part(c, mixed(p.Seed, n))
 }

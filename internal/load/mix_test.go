@@ -5,17 +5,6 @@ import (
 	"time"
 )
 
-func TestAPlanWithoutClassesHasOne(t *testing.T) {
-	p := Plan{Endless: true, Check: Check{Kind: CheckSequence}, Limits: Limits{Silence: time.Second}}
-	mix := p.Mix()
-	if len(mix) != 1 || !mix[0].Endless || mix[0].Check.Kind != CheckSequence || mix[0].Silence != time.Second {
-		t.Errorf("%+v", mix)
-	}
-	if got := p.Stream(12345); got != (Part{}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestClassesAreDealtByTheirShares(t *testing.T) {
 	for name, shares := range map[string][]float64{
 		"nine to one":      {9, 1},
@@ -25,7 +14,7 @@ func TestClassesAreDealtByTheirShares(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := 0.0
-			p := Plan{Seed: 42}
+			p := Plan{Schedule: Schedule{Seed: 42}}
 			for _, s := range shares {
 				p.Classes = append(p.Classes, Class{Share: s})
 				all += s
@@ -45,7 +34,7 @@ func TestClassesAreDealtByTheirShares(t *testing.T) {
 }
 
 func TestPartsAreDrawnByTheirShares(t *testing.T) {
-	p := Plan{Seed: 7, Classes: []Class{{Share: 1, KillShare: 0.3, DisconnectShare: 0.2, Within: time.Second, Hold: 5 * time.Second}}}
+	p := Plan{Schedule: Schedule{Seed: 7}, Classes: []Class{{Share: 1, KillShare: 0.3, DisconnectShare: 0.2, Within: time.Second, Hold: 5 * time.Second}}}
 	var kills, disconnects, holds int
 	var late time.Duration
 	const n = 20000
@@ -74,13 +63,13 @@ func TestPartsAreDrawnByTheirShares(t *testing.T) {
 			t.Errorf("%s: %d, want about %d", name, c[0], c[1])
 		}
 	}
-	if q := (&Plan{Seed: 8, Classes: p.Classes}); q.Stream(0) == p.Stream(0) && q.Stream(1) == p.Stream(1) && q.Stream(2) == p.Stream(2) {
+	if q := (&Plan{Schedule: Schedule{Seed: 8}, Classes: p.Classes}); q.Stream(0) == p.Stream(0) && q.Stream(1) == p.Stream(1) && q.Stream(2) == p.Stream(2) {
 		t.Error("another seed draws the same")
 	}
 }
 
 func TestAPartAllocatesNothing(t *testing.T) {
-	p := Plan{Seed: 7, Classes: []Class{{Share: 1, KillShare: 0.3, Within: time.Second}, {Share: 2}}}
+	p := Plan{Schedule: Schedule{Seed: 7}, Classes: []Class{{Share: 1, KillShare: 0.3, Within: time.Second}, {Share: 2}}}
 	n := int64(0)
 	if got := testing.AllocsPerRun(100, func() { p.Stream(n); n++ }); got != 0 {
 		t.Errorf("%v allocations", got)

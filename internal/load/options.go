@@ -60,21 +60,11 @@ type Options struct {
 	// FullHandshakes makes every connection over https perform a complete TLS handshake. By
 	// default, a connection resumes the session of an earlier one if the gateway allows it.
 	FullHandshakes bool
-	// Streams is how many streams to keep open (default 100), Rate how many to begin
-	// per second instead. At most one of them is set.
-	Streams int
-	Rate    float64
-	// Poisson makes the streams of Rate begin at random times.
-	Poisson bool
-	// Ramp is the time over which Streams or Rate rises from 0. 0 is the default: none for a
-	// rate; for Streams a thousand streams per second, but at most 30 s and half of Duration.
-	// AtOnce is none.
-	Ramp time.Duration
-	// Duration and Count end the run; when neither is set, Duration is 10 s.
-	Duration time.Duration
-	Count    int
-	// Warmup is how long measured values are dropped at the beginning.
-	Warmup time.Duration
+	// Schedule has these defaults: 100 Streams, if there is neither a Rate nor Stages; a Duration of 10 s,
+	// if there is no Count; a Seed from the clock. A Ramp of 0 is none for a rate, and for Streams a thousand
+	// streams per second, but at most 30 s and half of Duration; AtOnce is none.
+	Schedule
+
 	// Command is run in every stream; default numbered lines.
 	Command string
 	// Expect says what Command must print: same (default), none or sha256:HEX.
@@ -82,8 +72,6 @@ type Options struct {
 	// KillShare and DisconnectShare are the shares of the streams, from 0 to 1, that the
 	// driver kills, or hangs up on, at a random time after their start event.
 	KillShare, DisconnectShare float64
-	// Seed makes random choices repeatable; 0 takes a seed from the clock.
-	Seed uint64
 	// Thresholds are conditions in CEL. With AbortOnFail the run ends as soon as one of
 	// them, or one of the plan's, is missed, but not before AbortDelay.
 	Thresholds  []string
@@ -106,9 +94,8 @@ type Options struct {
 	// Progress gets the progress of the run; nil shows nothing.
 	Progress Progress
 
-	// classes, stages and conditions are resolved from Plan or from the fields above.
+	// classes and conditions are resolved from Plan or from the fields above.
 	classes    []scenarios.WorkloadClass
-	stages     []Stage
 	conditions []Condition
 	resumed    string // the id of the resumed run; "" for a new one
 }
@@ -172,7 +159,7 @@ func (o Options) resolved() (Options, error) {
 
 // resolveModel checks the options of the schedule and sets their defaults.
 func (o *Options) resolveModel() error {
-	open := o.Rate > 0 || len(o.stages) > 0
+	open := o.Open()
 	switch {
 	case o.Streams < 0 || o.Streams > maxStreams:
 		return fmt.Errorf("streams %d: want 1 to %d", o.Streams, maxStreams)
@@ -192,9 +179,9 @@ func (o *Options) resolveModel() error {
 	if o.Streams == 0 && !open {
 		o.Streams = defaultStreams
 	}
-	if len(o.stages) > 0 {
+	if len(o.Stages) > 0 {
 		o.Duration = 0
-		for _, s := range o.stages {
+		for _, s := range o.Stages {
 			o.Duration += s.Duration
 		}
 	}

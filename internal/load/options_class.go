@@ -171,10 +171,6 @@ func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error)
 	if err != nil {
 		return Class{}, err
 	}
-	scale := o.Target.TimeScale
-	if scale <= 0 {
-		scale = 1
-	}
 	base.Protocol, base.Codec, base.Command, base.Stdin = c.Protocol, c.Codec, commandOf(c), c.Stdin != nil
 	out := Class{
 		Name: c.Name, Share: c.Share, Dialect: base, Check: check, Endless: c.Endless || ticks(c),
@@ -187,14 +183,14 @@ func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error)
 	if c.Stdin != nil {
 		out.Stdin = []byte(*c.Stdin)
 	}
+	silence := defaultSilence(out.Interval)
 	switch {
 	case c.Silence > 0:
-		out.Silence = scaled(c.Silence, scale)
+		silence = c.Silence
 	case c.Lines > 0:
-		out.Silence = DefaultLimits(0, scale).FirstEvent // a command of milliseconds
-	default:
-		out.Silence = DefaultLimits(out.Interval, scale).Silence
+		silence = firstEvent // a command of milliseconds
 	}
+	out.Silence = scaled(silence, scaleOf(o.Target.TimeScale))
 	return out, nil
 }
 
@@ -202,8 +198,7 @@ func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error)
 func (o *Options) plan(base Dialect) (*Plan, error) {
 	p := &Plan{
 		Addr: base.Target.Addr(), HTTP: o.HTTP, TLS: base.Target.Transport(o.HTTP).TLS,
-		Streams: o.Streams, Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
-		Warmup: o.Warmup, Seed: o.Seed, Limits: DefaultLimits(0, o.Target.TimeScale),
+		Schedule: o.Schedule, Limits: DefaultLimits(o.Target.TimeScale),
 	}
 	for i := range o.classes {
 		c, err := o.class(&o.classes[i], base)
@@ -213,8 +208,6 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 		p.Classes = append(p.Classes, c)
 	}
 	p.Limits.KillAll += killTime(p.Wanted())
-	first := &p.Classes[0]
-	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {
 		p.TLS = p.TLS.Clone()
 		if !o.FullHandshakes {

@@ -26,7 +26,7 @@ func (o *Options) resolvePlan() error {
 	}
 	o.classes = w.Classes
 	if o.Streams == 0 && o.Rate == 0 {
-		o.Streams, o.Rate, o.stages = w.Streams, w.Rate, stagesOf(w)
+		o.Streams, o.Rate, o.Stages = w.Streams, w.Rate, stagesOf(w)
 		o.Poisson = o.Poisson || w.Arrivals == "poisson"
 	}
 	for _, t := range w.Thresholds {

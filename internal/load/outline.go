@@ -37,11 +37,11 @@ func (o *Options) Outline() (Outline, error) {
 	if _, err := CompileThresholds(r.conditions, r.names()); err != nil {
 		return Outline{}, err
 	}
-	p := &Plan{HTTP: r.HTTP, Streams: r.Streams, Rate: r.Rate, Stages: r.stages, Ramp: r.Ramp, Duration: r.Duration, Count: r.Count}
+	p := &Plan{HTTP: r.HTTP, Schedule: r.Schedule}
 	if target.IsSecureURL(r.Target.URL) {
 		p.TLS = new(tls.Config)
 	}
-	out := Outline{HTTP: r.HTTP, Duration: r.Duration, Ending: DefaultLimits(0, r.Target.TimeScale).KillAll + killTime(p.Wanted())}
+	out := Outline{HTTP: r.HTTP, Duration: r.Duration, Ending: DefaultLimits(r.Target.TimeScale).KillAll + killTime(p.Wanted())}
 	if s, ok := r.Engine.(Sizer); ok {
 		out.StreamBytes = s.StreamBytes(p)
 	}
@@ -65,7 +65,7 @@ func (o *Options) outlineStreams(p *Plan, out *Outline) {
 		out.Starts = max(out.Starts, s.From, s.To)
 	}
 	if !crowd.endless {
-		open := DefaultLimits(0, o.Target.TimeScale).FirstEvent + crowd.longest
+		open := DefaultLimits(o.Target.TimeScale).FirstEvent + crowd.longest
 		out.Streams = min(out.Streams, int(out.Starts*open.Seconds())+1)
 	}
 }

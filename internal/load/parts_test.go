@@ -6,14 +6,14 @@ import (
 )
 
 func TestPartsOfAPlanAreTheWhole(t *testing.T) {
-	for name, p := range map[string]Plan{
+	for name, schedule := range map[string]Schedule{
 		"the closed model":  {Streams: 10, Ramp: time.Second},
 		"the open model":    {Rate: 10, Duration: time.Second},
 		"at random":         {Rate: 10, Duration: time.Second, Poisson: true, Seed: 3},
 		"in several stages": {Stages: []Stage{{time.Second, 0, 20}}, Duration: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.Classes = []Class{{Share: 2, KillShare: 0.5, Within: time.Second}, {Share: 1}}
+			p := Plan{Schedule: schedule, Classes: []Class{{Share: 2, KillShare: 0.5, Within: time.Second}, {Share: 1}}}
 			whole := p.Pacer()
 			wanted := 0
 			parts := [3]Pacer{}

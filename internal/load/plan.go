@@ -24,6 +24,35 @@ const (
 	ProtocolNDJSON  = call.NDJSON
 )
 
+// Schedule says when the streams of a run begin, and what ends it.
+type Schedule struct {
+	// Streams is, in the closed model, how many streams are kept open: a new one
+	// begins for each that ends.
+	Streams int `json:",omitempty"`
+	// Rate is, in the open model, how many streams begin per second, whether or
+	// not earlier ones have ended. 0 means the closed model, unless there are Stages.
+	Rate float64 `json:",omitempty"`
+	// Stages is, in the open model, a rate that changes. It replaces Rate and Ramp; Duration
+	// is then the sum of its durations.
+	Stages []Stage `json:",omitempty"`
+	// Poisson says that, in the open model, streams start at random times around the
+	// rate instead of evenly.
+	Poisson bool `json:",omitempty"`
+	// Ramp is the time over which the number of streams, or the rate, rises linearly from 0.
+	Ramp time.Duration `json:",omitempty"`
+	// Duration ends the schedule; 0 means that Count does.
+	Duration time.Duration `json:",omitempty"`
+	// Count is the number of streams to begin; 0 means that Duration ends the schedule.
+	Count int `json:",omitempty"`
+	// Warmup is how long measured values are dropped at the beginning. An engine ignores it.
+	Warmup time.Duration `json:",omitempty"`
+	// Seed makes random choices repeatable: the times of Poisson, and Plan.Stream.
+	Seed uint64
+}
+
+// Open reports whether the schedule is that of the open model.
+func (s *Schedule) Open() bool { return s.Rate > 0 || len(s.Stages) > 0 }
+
 // Plan is the work of an engine. It is immutable while an engine runs.
 type Plan struct {
 	// Addr is the host:port to dial.
@@ -32,46 +61,15 @@ type Plan struct {
 	HTTP string
 	// TLS is the TLS configuration with the protocol to offer by ALPN; nil is no TLS.
 	TLS *tls.Config
-	// Dialect builds the requests and reads the responses.
-	Dialect Dialect
+	// Classes is the mix of streams, at least one. All of them share Addr, HTTP and TLS.
+	Classes []Class
+	Schedule
 
-	// Streams is, in the closed model, how many streams are kept open: a new one
-	// begins for each that ends.
-	Streams int
-	// Rate is, in the open model, how many streams begin per second, whether or
-	// not earlier ones have ended. 0 means the closed model.
-	Rate float64
-	// Ramp is the time over which the number of streams, or the rate, rises linearly from 0.
-	Ramp time.Duration
-	// Duration ends the schedule; 0 means that Count does.
-	Duration time.Duration
-	// Count is the number of streams to begin; 0 means that Duration ends the schedule.
-	Count int
-	// Endless says that the command never ends by itself, so that the run need not wait
-	// for it at the end of the schedule.
-	Endless bool
 	// MaxOpen is how many streams may be open at one time, limited by the descriptors and
 	// ports of this machine. Streams beyond it end as Blocked. 0 means no limit.
 	MaxOpen int
-
-	// Check says what every stream's output must be.
-	Check Check
 	// Limits are the deadlines.
 	Limits Limits
-
-	// Classes is a mix of streams: see Mix. When it is set, it replaces Dialect, Check,
-	// Endless and Limits.Silence.
-	Classes []Class
-	// Stages is, in the open model, a rate that changes. It replaces Rate and Ramp; Duration
-	// is then the sum of its durations.
-	Stages []Stage
-	// Poisson says that, in the open model, streams start at random times around the
-	// rate instead of evenly.
-	Poisson bool
-	// Seed makes random choices repeatable: the times of Poisson, and Plan.Stream.
-	Seed uint64
-	// Warmup is how long the sink drops measured values. An engine ignores it.
-	Warmup time.Duration
 	// Part and Parts share a plan among Parts processes: this one opens every Parts-th
 	// stream, beginning with number Part. Count is the share of this process; all other
 	// fields are those of the whole plan. With 0 or 1 Parts, this process has all of it.
@@ -109,9 +107,6 @@ const (
 // H2Connections returns how many HTTP/2 connections a number of streams gets, unless the
 // gateway allows fewer streams on each.
 func H2Connections(streams int) int { return min(max((streams+H2Streams-1)/H2Streams, 1), h2Wanted) }
-
-// Open reports whether the plan uses the open model.
-func (p *Plan) Open() bool { return p.Rate > 0 || len(p.Stages) > 0 }
 
 // Wanted returns how many streams the plan begins in all, as far as that is known
 // beforehand: the count or rate × duration, whichever ends the schedule; else the
@@ -171,8 +166,6 @@ type Limits struct {
 	Connect time.Duration
 	// FirstEvent bounds the time from a sent request to its start event.
 	FirstEvent time.Duration
-	// Silence is how long a running stream may print nothing; 0 means for ever.
-	Silence time.Duration
 	// End bounds the time from a confirmed kill, or from the end event, to the end of the response.
 	End time.Duration
 	// Grace is how long commands that end by themselves may run after the end of the schedule.
@@ -191,29 +184,35 @@ func (l *Limits) Ending(interrupted bool) time.Duration {
 	return l.KillAll
 }
 
-// DefaultLimits returns the deadlines for a command that prints once per interval (0: it
-// may be silent for long), multiplied by scale.
-//
-// A stream is stalled after five intervals: a loaded gateway delays ticks by a fraction
-// of an interval, and a lost tick is found by its number. The limit is at least 5 s,
-// however short the interval, because a machine may stand still for seconds. A response
-// has 5 s to end after its process was killed, because a child of the command may hold
-// the output open for another interval.
-func DefaultLimits(interval time.Duration, scale float64) Limits {
-	if scale <= 0 {
-		scale = 1
-	}
-	s := func(d time.Duration) time.Duration { return scaled(d, scale) }
-	silence := time.Duration(0)
-	if interval > 0 {
-		silence = max(scaled(interval, 5), leastSilence)
-	}
+// firstEvent is the default of Limits.FirstEvent, before the time scale.
+const firstEvent = 10 * time.Second
+
+// DefaultLimits returns the deadlines, multiplied by scale. A response has 5 s to end after its
+// process was killed, because a child of the command may hold the output open for another interval.
+func DefaultLimits(scale float64) Limits {
+	s := func(d time.Duration) time.Duration { return scaled(d, scaleOf(scale)) }
 	return Limits{
-		Connect: s(5 * time.Second), FirstEvent: s(10 * time.Second),
-		Silence: s(silence), End: s(5 * time.Second),
+		Connect: s(5 * time.Second), FirstEvent: s(firstEvent), End: s(5 * time.Second),
 		Grace: s(time.Second), KillAll: 10 * time.Second, Interrupt: 10 * time.Second,
 	}
 }
 
-// leastSilence is the shortest silence that is a stall, unless the plan sets another.
-const leastSilence = 5 * time.Second
+// scaleOf returns the time scale of a target; 0 is 1.
+func scaleOf(scale float64) float64 {
+	if scale <= 0 {
+		return 1
+	}
+	return scale
+}
+
+// defaultSilence returns how long a command that prints once per interval may be silent, 0 for ever.
+//
+// A stream is stalled after five intervals: a loaded gateway delays ticks by a fraction
+// of an interval, and a lost tick is found by its number. The limit is at least 5 s,
+// however short the interval, because a machine may stand still for seconds.
+func defaultSilence(interval time.Duration) time.Duration {
+	if interval == 0 {
+		return 0
+	}
+	return max(scaled(interval, 5), 5*time.Second)
+}

@@ -52,11 +52,11 @@ func TestLoopsTakeDescriptors(t *testing.T) {
 		plan                            Plan
 		loops, connections, descriptors int
 	}{
-		"no loops":               {stub{}, Plan{HTTP: HTTP11, Streams: 100}, 0, 100, 164},
-		"one loop":               {looping{loops: 1}, Plan{HTTP: HTTP11, Streams: 100}, 1, 100, 164},
-		"many loops":             {looping{loops: 8}, Plan{HTTP: HTTP11, Streams: 100}, 8, 100, 185},
-		"many loops on HTTP/2":   {looping{loops: 8}, Plan{HTTP: H2C, Streams: 10_000}, 8, 8, 93},
-		"shared among processes": {looping{loops: 8}, Plan{HTTP: HTTP11, Streams: 1500}, 8, 1500, 814},
+		"no loops":               {stub{}, Plan{HTTP: HTTP11, Schedule: Schedule{Streams: 100}}, 0, 100, 164},
+		"one loop":               {looping{loops: 1}, Plan{HTTP: HTTP11, Schedule: Schedule{Streams: 100}}, 1, 100, 164},
+		"many loops":             {looping{loops: 8}, Plan{HTTP: HTTP11, Schedule: Schedule{Streams: 100}}, 8, 100, 185},
+		"many loops on HTTP/2":   {looping{loops: 8}, Plan{HTTP: H2C, Schedule: Schedule{Streams: 10_000}}, 8, 8, 93},
+		"shared among processes": {looping{loops: 8}, Plan{HTTP: HTTP11, Schedule: Schedule{Streams: 1500}}, 8, 1500, 814},
 	} {
 		f, err := capacity{files: 1000}.fit(&tt.plan, tt.engine, splitting{may: true})
 		if err != nil || f.connections != tt.connections || f.descriptors != tt.descriptors || f.loops(&tt.plan, tt.engine) != tt.loops {

@@ -24,7 +24,7 @@ func TestTheBackOffDoublesUpToItsLimit(t *testing.T) {
 		{50_000, 9, 50 * time.Second},
 		{1_000_000, 255, 1000 * time.Second},
 	} {
-		p, fails, whole := &Plan{Seed: 9, Streams: tt.streams}, tt.fails, tt.whole
+		p, fails, whole := &Plan{Schedule: Schedule{Seed: 9, Streams: tt.streams}}, tt.fails, tt.whole
 		least, most := time.Hour, time.Duration(0)
 		for n := range int64(1000) {
 			d := p.Backoff(n, fails)
@@ -44,15 +44,15 @@ func TestTheDefaultRamp(t *testing.T) {
 		o    Options
 		want time.Duration
 	}{
-		"a stream per millisecond":      {Options{Streams: 5000, Duration: 20 * time.Second}, 5 * time.Second},
+		"a stream per millisecond":      {Options{Schedule: Schedule{Streams: 5000, Duration: 20 * time.Second}}, 5 * time.Second},
 		"the default number of streams": {Options{}, 100 * time.Millisecond},
-		"at most half a minute":         {Options{Streams: 50_000, Duration: time.Hour}, 30 * time.Second},
-		"at most half of the duration":  {Options{Streams: 5000, Duration: 2 * time.Second}, time.Second},
-		"a count below the streams":     {Options{Streams: 5000, Count: 10}, 10 * time.Millisecond},
-		"another one":                   {Options{Streams: 5000, Duration: 20 * time.Second, Ramp: time.Second}, time.Second},
-		"none":                          {Options{Streams: 5000, Duration: 20 * time.Second, Ramp: AtOnce}, 0},
-		"a rate":                        {Options{Rate: 5000}, 0},
-		"a rate that rises at once":     {Options{Rate: 5000, Ramp: AtOnce}, 0},
+		"at most half a minute":         {Options{Schedule: Schedule{Streams: 50_000, Duration: time.Hour}}, 30 * time.Second},
+		"at most half of the duration":  {Options{Schedule: Schedule{Streams: 5000, Duration: 2 * time.Second}}, time.Second},
+		"a count below the streams":     {Options{Schedule: Schedule{Streams: 5000, Count: 10}}, 10 * time.Millisecond},
+		"another one":                   {Options{Schedule: Schedule{Streams: 5000, Duration: 20 * time.Second, Ramp: time.Second}}, time.Second},
+		"none":                          {Options{Schedule: Schedule{Streams: 5000, Duration: 20 * time.Second, Ramp: AtOnce}}, 0},
+		"a rate":                        {Options{Schedule: Schedule{Rate: 5000}}, 0},
+		"a rate that rises at once":     {Options{Schedule: Schedule{Rate: 5000, Ramp: AtOnce}}, 0},
 	} {
 		r, err := tt.o.resolved()
 		if err != nil || r.Ramp != tt.want {
@@ -88,7 +88,7 @@ func TestARunInWhichNothingOpensGivesUp(t *testing.T) {
 		"a stream has opened":        {time.Minute, 3, 1, "", false},
 		"the run is ended otherwise": {time.Minute, 3, 0, "a threshold", false},
 	} {
-		s := &session{plan: &Plan{Limits: DefaultLimits(0, 1)}, sink: newCollector(1)}
+		s := &session{plan: &Plan{Limits: DefaultLimits(1)}, sink: newCollector(1, oneClass())}
 		for range tt.failed {
 			s.sink.Ended(Result{Outcome: bundle.StreamReset})
 		}

@@ -35,9 +35,8 @@ func Resumed(o Options, j Job, text []byte) (Options, error) {
 		return o, errOtherTarget
 	}
 	o.Profile, o.conditions = m.Profile, m.Conditions
-	o.classes, o.stages = j.Classes, j.Stages
-	o.HTTP, o.FullHandshakes, o.Streams, o.Rate, o.Poisson, o.Ramp = j.HTTP, j.FullHandshakes, j.Streams, j.Rate, j.Poisson, j.Ramp
-	o.Duration, o.Count, o.Warmup, o.Seed, o.Workers, o.resumed = j.Duration, j.Count, j.Warmup, j.Seed, j.Parts, j.Run
+	o.HTTP, o.FullHandshakes, o.Schedule, o.classes = j.HTTP, j.FullHandshakes, j.Schedule, j.Classes
+	o.Workers, o.resumed = j.Parts, j.Run
 	return o, nil
 }
 

@@ -97,7 +97,7 @@ func prepare(o Options) (*session, error) {
 	if o.Pause != nil && (!machine.CanPause || !local) {
 		return nil, &EngineError{errNoPause}
 	}
-	s.sink = newCollector(shardsWanted()).of(s.plan)
+	s.sink = newCollector(shardsWanted(), s.plan)
 	s.sink.redactor = s.target.Redactor()
 	s.sink.refused = func(message string) { s.refused <- message }
 	s.base = time.Now()
@@ -142,10 +142,7 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	if err := s.spread(profile); err != nil {
 		return err
 	}
-	scale := o.TimeScale
-	if scale <= 0 {
-		scale = 1
-	}
+	scale := scaleOf(o.TimeScale)
 	s.watch = &counterWatch{scale: scale, redactor: s.target.Redactor(), scraper: newScraper(
 		s.plan, expositions(s.plan, s.target, d.Run), time.Duration(float64(5*time.Second)*scale))}
 	s.watch.scraper.names = ledger.Names{

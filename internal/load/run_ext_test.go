@@ -53,12 +53,12 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 	t.Parallel()
 	url := served(t, zoo.Options{})
 	for name, o := range map[string]load.Options{
-		"closed, until the end":      {Streams: 20, Duration: 1200 * time.Millisecond},
-		"closed, rising":             {Streams: 20, Ramp: 300 * time.Millisecond, Duration: 600 * time.Millisecond},
-		"closed, a count":            {Streams: 10, Count: 60},
-		"open, a command of its own": {Rate: 100, Duration: 500 * time.Millisecond, Command: "seq 1 50; echo x >&2"},
-		"open, until the end":        {Rate: 50, Duration: 500 * time.Millisecond},
-		"ndjson":                     {Streams: 5, Count: 20, Protocol: load.ProtocolNDJSON},
+		"closed, until the end":      {Schedule: load.Schedule{Streams: 20, Duration: 1200 * time.Millisecond}},
+		"closed, rising":             {Schedule: load.Schedule{Streams: 20, Ramp: 300 * time.Millisecond, Duration: 600 * time.Millisecond}},
+		"closed, a count":            {Schedule: load.Schedule{Streams: 10, Count: 60}},
+		"open, a command of its own": {Schedule: load.Schedule{Rate: 100, Duration: 500 * time.Millisecond}, Command: "seq 1 50; echo x >&2"},
+		"open, until the end":        {Schedule: load.Schedule{Rate: 50, Duration: 500 * time.Millisecond}},
+		"ndjson":                     {Schedule: load.Schedule{Streams: 5, Count: 20}, Protocol: load.ProtocolNDJSON},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Target = at(url)
@@ -150,7 +150,7 @@ func TestFaultsAreFound(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			url := served(t, zoo.Options{Faults: []string{fault}})
-			r := run(t, t.Context(), load.Options{Target: at(url), Streams: 5, Duration: 300 * time.Millisecond})
+			r := run(t, t.Context(), load.Options{Target: at(url), Schedule: load.Schedule{Streams: 5, Duration: 300 * time.Millisecond}})
 			if text := fmt.Sprint(r.Examples, r.Metrics.Violations); r.Verdict != bundle.LoadFail || !strings.Contains(text, want) {
 				t.Errorf("%s, want fail with %q: %s", r.Verdict, want, text)
 			}
@@ -178,7 +178,7 @@ func TestALineLostOnTheWayIsFound(t *testing.T) {
 	lossy := proxied(t, served(t, zoo.Options{}), func(next http.Handler) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(&dropper{ResponseWriter: w, n: &n}, r) }
 	})
-	r := run(t, t.Context(), load.Options{Target: at(lossy), Streams: 5, Count: 100, Protocol: load.ProtocolNDJSON})
+	r := run(t, t.Context(), load.Options{Target: at(lossy), Schedule: load.Schedule{Streams: 5, Count: 100}, Protocol: load.ProtocolNDJSON})
 	if got := r.Streams.Outcomes[bundle.StreamCorrupt]; got < 1 || got > 3 || r.Verdict != bundle.LoadFail {
 		t.Errorf("%d streams are corrupt of 2,000 lines of which 2 were dropped; %v", got, r.Examples)
 	}
@@ -215,7 +215,7 @@ func TestAbsentCountersAreSaidAndNotFailed(t *testing.T) {
 			next.ServeHTTP(w, r)
 		}
 	})
-	r := run(t, t.Context(), load.Options{Target: at(bare), Streams: 2, Count: 4})
+	r := run(t, t.Context(), load.Options{Target: at(bare), Schedule: load.Schedule{Streams: 2, Count: 4}})
 	if r.Verdict != bundle.LoadPass || r.Metrics.Scraped != 0 || !strings.Contains(r.Metrics.Note, "404") {
 		t.Errorf("%s, %+v", r.Verdict, r.Metrics)
 	}
@@ -236,7 +236,7 @@ func TestForeignTrafficIsInconclusive(t *testing.T) {
 			next.ServeHTTP(w, r)
 		}
 	})
-	r := run(t, t.Context(), load.Options{Target: at(busy), Streams: 2, Count: 4})
+	r := run(t, t.Context(), load.Options{Target: at(busy), Schedule: load.Schedule{Streams: 2, Count: 4}})
 	if r.Verdict != bundle.LoadInconclusive || !strings.Contains(r.Metrics.Note, "foreign") {
 		t.Errorf("%s because of %q; %+v", r.Verdict, r.Reasons, r.Metrics)
 	}
@@ -248,7 +248,7 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	begun := time.Now()
 	begin := begins(func() { time.AfterFunc(300*time.Millisecond, stop) })
-	r := run(t, ctx, load.Options{Target: at(url), Streams: 30, Duration: time.Hour, Progress: begin})
+	r := run(t, ctx, load.Options{Target: at(url), Schedule: load.Schedule{Streams: 30, Duration: time.Hour}, Progress: begin})
 	if !r.Interrupted || r.Exit() != 130 || r.Ledger.Open != 0 || time.Since(begun) > 30*time.Second {
 		t.Errorf("after %v: interrupted %v, exit %d, ledger %+v", time.Since(begun), r.Interrupted, r.Exit(), r.Ledger)
 	}
@@ -257,7 +257,7 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 	}
 	canceled, stop := context.WithCancel(t.Context())
 	stop()
-	if r := run(t, canceled, load.Options{Target: at(url), Streams: 3}); !r.Interrupted || r.Streams.Completed != 0 {
+	if r := run(t, canceled, load.Options{Target: at(url), Schedule: load.Schedule{Streams: 3}}); !r.Interrupted || r.Streams.Completed != 0 {
 		t.Errorf("interrupted before it began: %+v", r)
 	}
 }
@@ -272,9 +272,9 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 		o    load.Options
 		want string
 	}{
-		"a page":          {load.Options{Target: at(page.URL), Duration: time.Minute}, "text/html"},
-		"a missing path":  {load.Options{Target: at(page.URL + "/x"), Protocol: load.ProtocolNDJSON, Duration: time.Minute}, "text/html"},
-		"a missing token": {load.Options{Target: at(served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})), Duration: time.Minute}, "unauthenticated"},
+		"a page":          {load.Options{Target: at(page.URL), Schedule: load.Schedule{Duration: time.Minute}}, "text/html"},
+		"a missing path":  {load.Options{Target: at(page.URL + "/x"), Protocol: load.ProtocolNDJSON, Schedule: load.Schedule{Duration: time.Minute}}, "text/html"},
+		"a missing token": {load.Options{Target: at(served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})), Schedule: load.Schedule{Duration: time.Minute}}, "unauthenticated"},
 		"no listener":     {load.Options{Target: at("http://127.0.0.1:1")}, "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 
 func TestATokenAndAUserAreSent(t *testing.T) {
 	url := served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})
-	r := run(t, t.Context(), load.Options{Target: target.Options{URL: url, Token: "secret"}, Streams: 2, Count: 4})
+	r := run(t, t.Context(), load.Options{Target: target.Options{URL: url, Token: "secret"}, Schedule: load.Schedule{Streams: 2, Count: 4}})
 	if r.Verdict != bundle.LoadPass {
 		t.Errorf("%s because of %q: %v", r.Verdict, r.Reasons, r.Examples)
 	}
@@ -313,7 +313,7 @@ func TestTheFolderOfARun(t *testing.T) {
 		}
 	})
 	r := run(t, ctx, load.Options{
-		Target: at(url), Streams: 3, Duration: time.Minute, Out: dir, Progress: seen,
+		Target: at(url), Schedule: load.Schedule{Streams: 3, Duration: time.Minute}, Out: dir, Progress: seen,
 		Command: "while :; do echo x; sleep 0.1; done", Expect: "none",
 	})
 	stop()
@@ -345,7 +345,7 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 		o    load.Options
 		want string
 	}{
-		"two models":                  {load.Options{Streams: 1, Rate: 1}, "choose one"},
+		"two models":                  {load.Options{Schedule: load.Schedule{Streams: 1, Rate: 1}}, "choose one"},
 		"grpc over 1.1":               {load.Options{Protocol: "grpc", HTTP: "1.1"}, "h2c"},
 		"ndjson in proto":             {load.Options{Protocol: "ndjson", Codec: "proto"}, "ndjson"},
 		"an unknown protocol":         {load.Options{Protocol: "soap"}, "connect, grpc"},
@@ -353,21 +353,21 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 		"an unknown version":          {load.Options{HTTP: "3"}, "1.1, h2c"},
 		"h2c on https":                {load.Options{HTTP: "h2c", Target: at("https://x")}, "h2-tls"},
 		"full handshakes on http":     {load.Options{FullHandshakes: true, Target: at("http://x")}, "https URL"},
-		"negative streams":            {load.Options{Streams: -1}, "streams -1"},
-		"a negative rate":             {load.Options{Rate: -1}, "rate -1"},
-		"a negative count":            {load.Options{Count: -1}, "count -1"},
-		"a negative ramp":             {load.Options{Ramp: -1}, "ramp"},
-		"a ramp beyond the end":       {load.Options{Ramp: time.Minute, Duration: time.Second}, "longer"},
+		"negative streams":            {load.Options{Schedule: load.Schedule{Streams: -1}}, "streams -1"},
+		"a negative rate":             {load.Options{Schedule: load.Schedule{Rate: -1}}, "rate -1"},
+		"a negative count":            {load.Options{Schedule: load.Schedule{Count: -1}}, "count -1"},
+		"a negative ramp":             {load.Options{Schedule: load.Schedule{Ramp: -1}}, "ramp"},
+		"a ramp beyond the end":       {load.Options{Schedule: load.Schedule{Ramp: time.Minute, Duration: time.Second}}, "longer"},
 		"expect without a command":    {load.Options{Expect: "same"}, "command of your own"},
 		"an invalid expectation":      {load.Options{Command: "x", Expect: "fine"}, "sha256:"},
 		"an invalid threshold":        {load.Options{Thresholds: []string{"x"}}, "threshold"},
 		"an abort without thresholds": {load.Options{AbortOnFail: true}, "thresholds"},
 		"an abort delay alone":        {load.Options{AbortDelay: 1}, "abort-on-fail"},
-		"poisson without a rate":      {load.Options{Poisson: true}, "give a rate"},
+		"poisson without a rate":      {load.Options{Schedule: load.Schedule{Poisson: true}}, "give a rate"},
 		"a share above 1":             {load.Options{KillShare: 1.1}, "kill share"},
 		"a negative share":            {load.Options{DisconnectShare: -0.1}, "disconnect share"},
 		"shares above 1 in all":       {load.Options{KillShare: 0.6, DisconnectShare: 0.6}, "more than 1 together"},
-		"a warm-up without a rest":    {load.Options{Duration: time.Second, Warmup: time.Second}, "leaves nothing"},
+		"a warm-up without a rest":    {load.Options{Schedule: load.Schedule{Duration: time.Second, Warmup: time.Second}}, "leaves nothing"},
 		"a missing plan":              {load.Options{Plan: "no/such.yaml"}, "no/such.yaml"},
 		"a NUL in the command":        {load.Options{Command: "a\x00b"}, "NUL"},
 	} {
@@ -375,7 +375,7 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 			t.Errorf("%s: %v, want %q in it", name, err, tt.want)
 		}
 	}
-	good := load.Options{Streams: 5, Thresholds: []string{`first_event.p99 < duration("1s")`}, Command: "x", Expect: "none", Protocol: "grpc"}
+	good := load.Options{Schedule: load.Schedule{Streams: 5}, Thresholds: []string{`first_event.p99 < duration("1s")`}, Command: "x", Expect: "none", Protocol: "grpc"}
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
@@ -409,7 +409,7 @@ func TestProgressIsTold(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	p := ticks{stop: stop}
-	run(t, ctx, load.Options{Target: at(served(t, zoo.Options{})), Streams: 2, Duration: time.Minute, Progress: &p})
+	run(t, ctx, load.Options{Target: at(served(t, zoo.Options{})), Schedule: load.Schedule{Streams: 2, Duration: time.Minute}, Progress: &p})
 	if p.began != 1 || p.ended != 1 || p.ticked < 2 {
 		t.Errorf("%+v", p)
 	}

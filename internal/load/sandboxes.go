@@ -131,7 +131,7 @@ func (o *Options) FirstCommand(ctx context.Context, at target.Options) error {
 	if err != nil {
 		return err
 	}
-	d := p.Dialect
+	d := p.Classes[0].Dialect
 	d.Command = trueCommand
 	if d.Protocol == ProtocolWS {
 		d.Protocol = ProtocolConnect

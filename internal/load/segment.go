@@ -76,7 +76,7 @@ func (w *Worker) Segment(j *Job, number int) (*Segment, error) {
 	if !p.plan.Multiplexed() { // streams that share connections need no descriptors of their own
 		p.plan.MaxOpen = m.room(false)
 	}
-	p.sink = newCollector(shardsWanted()).of(p.plan)
+	p.sink = newCollector(shardsWanted(), p.plan)
 	p.sink.redactor = t.Redactor()
 	p.sink.refused = func(message string) { p.refused = message }
 	return p, nil

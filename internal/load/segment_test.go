@@ -17,7 +17,7 @@ func TestOnlyConnectionsOfTheirOwnLimitTheStreamsOfAWorker(t *testing.T) {
 	w := Worker{Target: target.Options{URL: url}, Engines: []Engine{named{}}, Local: true}
 	for http, limited := range map[string]bool{HTTP11: true, H2C: false} {
 		s, err := w.Segment(&Job{
-			Aim: Aim{URL: url}, HTTP: http, Streams: 100_000, Duration: time.Second, Seed: 1, Engine: "named", Parts: 2,
+			Aim: Aim{URL: url}, HTTP: http, Schedule: Schedule{Streams: 100_000, Duration: time.Second, Seed: 1}, Engine: "named", Parts: 2,
 			Classes: []scenarios.WorkloadClass{{Name: "a", Share: 1, Protocol: ProtocolConnect, Codec: CodecJSON}},
 		}, 1)
 		if err != nil {
@@ -54,7 +54,7 @@ func segmentOf(t *testing.T, e Engine) *Segment {
 	const url = "http://127.0.0.1:1"
 	w := Worker{Target: target.Options{URL: url}, Engines: []Engine{e}, Local: true}
 	s, err := w.Segment(&Job{
-		Aim: Aim{URL: url}, HTTP: HTTP11, Streams: 1, Duration: time.Second, Seed: 1, Engine: e.Name(), Parts: 1,
+		Aim: Aim{URL: url}, HTTP: HTTP11, Schedule: Schedule{Streams: 1, Duration: time.Second, Seed: 1}, Engine: e.Name(), Parts: 1,
 		Classes: []scenarios.WorkloadClass{{Name: "a", Share: 1, Protocol: ProtocolConnect, Codec: CodecJSON}},
 	}, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func (failing) Run(context.Context, *Plan, Sink) error { return errBroken }
 // One part that is refused may have another token. When all are, there is no such gateway.
 func TestOnePartOfSeveralThatIsRefusedEndsNothing(t *testing.T) {
 	var said []string
-	c := newCollector(2)
+	c := newCollector(2, oneClass())
 	c.refused = func(message string) { said = append(said, message) }
 	absorb := func(w *Window, part int) {
 		t.Helper()
@@ -103,7 +103,7 @@ func TestOnePartOfSeveralThatIsRefusedEndsNothing(t *testing.T) {
 
 // What a worker lost in merging and how its clock was set is known where the report is.
 func TestTheDefectsOfAWorkerAreAddedUp(t *testing.T) {
-	c := newCollector(2)
+	c := newCollector(2, oneClass())
 	for part := range 2 {
 		if err := c.Absorb(&Window{Dropped: 3, Steps: []time.Duration{time.Hour}}, part, 2); err != nil {
 			t.Fatal(err)

@@ -45,7 +45,7 @@ func TestStagesBendTheRate(t *testing.T) {
 // above m is 1/e within 6·√(0.24/N). The probability of a miss is below 1e-8.
 func TestPoissonStartsAreIndependent(t *testing.T) {
 	const n = 20000
-	p := Plan{Rate: 1000, Duration: time.Hour, Poisson: true, Seed: 3}
+	p := Plan{Schedule: Schedule{Rate: 1000, Duration: time.Hour, Poisson: true, Seed: 3}}
 	pacer := p.Pacer()
 	last, above := time.Duration(0), 0
 	for i := range n {
@@ -67,7 +67,7 @@ func TestPoissonStartsAreIndependent(t *testing.T) {
 }
 
 func TestPoissonRepeatsBySeed(t *testing.T) {
-	p := Plan{Stages: []Stage{{Duration: 10 * time.Second, From: 10, To: 100}}, Poisson: true, Seed: 3}
+	p := Plan{Schedule: Schedule{Stages: []Stage{{Duration: 10 * time.Second, From: 10, To: 100}}, Poisson: true, Seed: 3}}
 	q := p
 	q.Seed = 4
 	a, b, c := p.Pacer(), p.Pacer(), q.Pacer()
@@ -94,7 +94,7 @@ func TestPoissonRepeatsBySeed(t *testing.T) {
 }
 
 func TestManyPoissonStartsAreCountedByTheirMean(t *testing.T) {
-	year := Plan{Rate: 1e6, Duration: 365 * 24 * time.Hour, Poisson: true}
+	year := Plan{Schedule: Schedule{Rate: 1e6, Duration: 365 * 24 * time.Hour, Poisson: true}}
 	if n := year.Wanted(); n != 365*24*3600*1e6 {
 		t.Errorf("%d starts in a year, want 31536000000000", n)
 	}

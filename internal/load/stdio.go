@@ -40,7 +40,7 @@ func (r *Request) Upgrades() bool {
 
 // upgrades reports whether some streams of the plan run over ProtocolWS.
 func (p *Plan) upgrades() bool {
-	return slices.ContainsFunc(p.Mix(), func(c Class) bool { return c.Dialect.Protocol == ProtocolWS })
+	return slices.ContainsFunc(p.Classes, func(c Class) bool { return c.Dialect.Protocol == ProtocolWS })
 }
 
 // CheckUpgrade describes what is wrong with a 101 response to a key; "" is nothing.

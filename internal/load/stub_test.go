@@ -43,3 +43,6 @@ func (nowhere) Unstamped(int)                          {}
 func (nowhere) ClockStepped(time.Duration)             {}
 func (nowhere) BackedOff()                             {}
 func (nowhere) Swept(int)                              {}
+
+// oneClass returns a plan with one class of streams.
+func oneClass() *Plan { return &Plan{Schedule: Schedule{Streams: 1}, Classes: []Class{{Share: 1}}} }

@@ -111,14 +111,14 @@ func TestWhatThePlanWantsToBegin(t *testing.T) {
 		plan  Plan
 		calls []call
 	}{
-		"the open model": {Plan{Rate: 10, Duration: 2500 * time.Millisecond},
+		"the open model": {Plan{Schedule: Schedule{Rate: 10, Duration: 2500 * time.Millisecond}},
 			[]call{{second, 9, 3, false, 10}, {2 * second, 8, 9, false, 10}, {3 * second, 8, 3, false, 5}, {4 * second, 0, 5, false, 0}}},
-		"a rate with a count": {Plan{Rate: 10, Count: 15}, []call{{second, 10, 0, false, 10}, {2 * second, 5, 0, false, 5}, {3 * second, 0, 5, false, 0}}},
-		"the closed model": {Plan{Streams: 10, Ramp: 2 * second, Duration: 3 * second},
+		"a rate with a count": {Plan{Schedule: Schedule{Rate: 10, Count: 15}}, []call{{second, 10, 0, false, 10}, {2 * second, 5, 0, false, 5}, {3 * second, 0, 5, false, 0}}},
+		"the closed model": {Plan{Schedule: Schedule{Streams: 10, Ramp: 2 * second, Duration: 3 * second}},
 			[]call{{second, 5, 0, false, 5}, {2 * second, 7, 2, false, 7}, {3 * second, 4, 14, false, 4}, {4 * second, 0, 9, false, 0}}},
-		"places that stay empty":    {Plan{Streams: 10, Duration: 9 * second}, []call{{second, 10, 10, false, 20}, {2 * second, 2, 2, false, 2}}},
-		"a count of a closed model": {Plan{Streams: 2, Count: 5}, []call{{second, 4, 2, false, 4}, {2 * second, 1, 3, false, 1}}},
-		"an interrupt":              {Plan{Streams: 2, Duration: 9 * second}, []call{{second, 2, 2, true, 2}, {2 * second, 0, 7, true, 0}}},
+		"places that stay empty":    {Plan{Schedule: Schedule{Streams: 10, Duration: 9 * second}}, []call{{second, 10, 10, false, 20}, {2 * second, 2, 2, false, 2}}},
+		"a count of a closed model": {Plan{Schedule: Schedule{Streams: 2, Count: 5}}, []call{{second, 4, 2, false, 4}, {2 * second, 1, 3, false, 1}}},
+		"an interrupt":              {Plan{Schedule: Schedule{Streams: 2, Duration: 9 * second}}, []call{{second, 2, 2, true, 2}, {2 * second, 0, 7, true, 0}}},
 	} {
 		c := newCalendar(&tt.plan)
 		for i, one := range tt.calls {

@@ -10,16 +10,16 @@ func TestAPlanWantsWhatItsScheduleAllows(t *testing.T) {
 		plan Plan
 		want int
 	}{
-		"a count alone":                                 {Plan{Rate: 50, Count: 1000}, 1000},
-		"a rate for a while":                            {Plan{Rate: 50, Duration: 3 * time.Second}, 150},
-		"a rate whose time ends before its count":       {Plan{Rate: 50, Duration: 3 * time.Second, Count: 1000}, 150},
-		"a rate whose count ends before its time":       {Plan{Rate: 50, Duration: 3 * time.Second, Count: 100}, 100},
-		"streams kept open":                             {Plan{Streams: 5, Duration: 3 * time.Second}, 5},
-		"streams up to a count":                         {Plan{Streams: 5, Count: 100}, 100},
-		"streams whose time may end before their count": {Plan{Streams: 5, Duration: 3 * time.Second, Count: 100_000}, 5},
-		"fewer than may be open":                        {Plan{Streams: 5, Duration: 3 * time.Second, Count: 3}, 3},
-		"a part of streams":                             {Plan{Streams: 5, Duration: 3 * time.Second, Part: 1, Parts: 2}, 2},
-		"a part of a rate":                              {Plan{Rate: 50, Duration: 3 * time.Second, Count: 500, Part: 1, Parts: 2}, 75},
+		"a count alone":                                 {Plan{Schedule: Schedule{Rate: 50, Count: 1000}}, 1000},
+		"a rate for a while":                            {Plan{Schedule: Schedule{Rate: 50, Duration: 3 * time.Second}}, 150},
+		"a rate whose time ends before its count":       {Plan{Schedule: Schedule{Rate: 50, Duration: 3 * time.Second, Count: 1000}}, 150},
+		"a rate whose count ends before its time":       {Plan{Schedule: Schedule{Rate: 50, Duration: 3 * time.Second, Count: 100}}, 100},
+		"streams kept open":                             {Plan{Schedule: Schedule{Streams: 5, Duration: 3 * time.Second}}, 5},
+		"streams up to a count":                         {Plan{Schedule: Schedule{Streams: 5, Count: 100}}, 100},
+		"streams whose time may end before their count": {Plan{Schedule: Schedule{Streams: 5, Duration: 3 * time.Second, Count: 100_000}}, 5},
+		"fewer than may be open":                        {Plan{Schedule: Schedule{Streams: 5, Duration: 3 * time.Second, Count: 3}}, 3},
+		"a part of streams":                             {Plan{Schedule: Schedule{Streams: 5, Duration: 3 * time.Second}, Part: 1, Parts: 2}, 2},
+		"a part of a rate":                              {Plan{Schedule: Schedule{Rate: 50, Duration: 3 * time.Second, Count: 500}, Part: 1, Parts: 2}, 75},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.plan.Wanted(); got != tt.want {
@@ -31,9 +31,9 @@ func TestAPlanWantsWhatItsScheduleAllows(t *testing.T) {
 
 func TestAShortIntervalIsNoShortSilence(t *testing.T) {
 	for interval, want := range map[time.Duration]time.Duration{
-		0: 0, 20 * time.Millisecond: 10 * time.Second, time.Second: 10 * time.Second, 3 * time.Second: 30 * time.Second,
+		0: 0, 20 * time.Millisecond: 5 * time.Second, time.Second: 5 * time.Second, 3 * time.Second: 15 * time.Second,
 	} {
-		if got := DefaultLimits(interval, 2).Silence; got != want {
+		if got := defaultSilence(interval); got != want {
 			t.Errorf("%v: a silence of %v, want %v", interval, got, want)
 		}
 	}

@@ -174,7 +174,7 @@ func TestPingsAndTheCloseFrameAreAnswered(t *testing.T) {
 
 func TestInputGoesOverTheSocket(t *testing.T) {
 	f, _, _ := attach(t, &loadtest.Last{}, func(p *load.Plan) {
-		p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte("hello\n")}}
+		p.Classes[0].Stdin, p.Classes[0].Check = []byte("hello\n"), load.Check{}
 	})
 	if got, want := fmt.Sprint(f.said(t)), `[binary "hello\n" text "{\"type\":\"eof\"}"]`; got != want {
 		t.Errorf("said %s, want %s", got, want)
@@ -201,7 +201,7 @@ func TestAKillOverTheSocket(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sink := &loadtest.Last{}
 			f, i, s := attach(t, sink, func(p *load.Plan) {
-				p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Endless: tt.endless, KillShare: 1}}
+				p.Classes[0].Endless, p.Classes[0].KillShare = tt.endless, 1
 			})
 			f.Tend(f.time)
 			f.StartCalls()
@@ -223,7 +223,7 @@ func TestAKillOverTheSocket(t *testing.T) {
 func TestAHangUpClosesTheConnection(t *testing.T) {
 	sink := &loadtest.Last{}
 	f, _, _ := attach(t, sink, func(p *load.Plan) {
-		p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, DisconnectShare: 1}}
+		p.Classes[0].DisconnectShare = 1
 	})
 	f.Tend(f.time)
 	f.StartCalls()

@@ -42,6 +42,9 @@ func (f *fake) Waiting(*Stream, time.Duration) *Failure { return nil }
 
 // conduct returns a fake driver for the streams of a plan.
 func conduct(p *load.Plan, s load.Sink) *fake {
+	if len(p.Classes) == 0 {
+		p.Classes = []load.Class{{Share: 1}}
+	}
 	f := &fake{run: NewRun(p, s)}
 	f.Streams = f.run.Add(f, func() int64 { return f.time })
 	return f
@@ -55,8 +58,8 @@ func plan(tb testing.TB, protocol, codec string, check load.Check) *load.Plan {
 		tb.Fatal(err)
 	}
 	return &load.Plan{
-		HTTP: load.HTTP11, Streams: 1, Count: 1, Check: check, Limits: load.DefaultLimits(0, 1),
-		Dialect: load.Dialect{Protocol: protocol, Codec: codec, Target: tg, Command: "x", Run: "r"},
+		HTTP: load.HTTP11, Schedule: load.Schedule{Streams: 1, Count: 1}, Limits: load.DefaultLimits(1),
+		Classes: []load.Class{{Share: 1, Check: check, Dialect: load.Dialect{Protocol: protocol, Codec: codec, Target: tg, Command: "x", Run: "r"}}},
 	}
 }
 

@@ -31,7 +31,7 @@ type Run struct {
 
 // NewRun makes a run without parts.
 func NewRun(p *load.Plan, s load.Sink) *Run {
-	r := &Run{plan: p, sink: s, classes: p.Mix(), boxes: p.Boxes(), secret: rand.Uint64()}
+	r := &Run{plan: p, sink: s, classes: p.Classes, boxes: p.Boxes(), secret: rand.Uint64()}
 	r.same = make([]sameOutput, len(r.classes))
 	for i := range r.classes {
 		for box := range r.boxes {

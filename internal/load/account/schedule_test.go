@@ -65,35 +65,35 @@ func TestSchedule(t *testing.T) {
 		took      time.Duration
 	}{
 		"the open model starts at its times although nothing ends": {
-			plan: load.Plan{Rate: 10, Duration: 500 * time.Millisecond}, starts: ms(0, 100, 200, 300, 400), took: 500 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Rate: 10, Duration: 500 * time.Millisecond}}, starts: ms(0, 100, 200, 300, 400), took: 500 * time.Millisecond},
 		"the open model ends when its count has ended": {
-			plan: load.Plan{Rate: 10, Count: 3}, life: time.Second, starts: ms(0, 100, 200), took: 1200 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Rate: 10, Count: 3}}, life: time.Second, starts: ms(0, 100, 200), took: 1200 * time.Millisecond},
 		"the closed model begins all at once and keeps them": {
-			plan: load.Plan{Streams: 3, Duration: time.Second}, starts: ms(0, 0, 0), took: time.Second},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 3, Duration: time.Second}}, starts: ms(0, 0, 0), took: time.Second},
 		"the closed model rises over its ramp": {
-			plan: load.Plan{Streams: 4, Ramp: 400 * time.Millisecond, Duration: time.Second}, starts: ms(0, 100, 200, 300), took: time.Second},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 4, Ramp: 400 * time.Millisecond, Duration: time.Second}}, starts: ms(0, 100, 200, 300), took: time.Second},
 		"the closed model replaces what ends": {
-			plan: load.Plan{Streams: 2, Duration: time.Second}, life: 400 * time.Millisecond, starts: ms(0, 0, 400, 400, 800, 800), took: time.Second},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 2, Duration: time.Second}}, life: 400 * time.Millisecond, starts: ms(0, 0, 400, 400, 800, 800), took: time.Second},
 		"the closed model replaces what ends during its ramp": {
-			plan: load.Plan{Streams: 2, Ramp: 600 * time.Millisecond, Duration: 500 * time.Millisecond}, life: 200 * time.Millisecond, starts: ms(0, 200, 300, 400), took: 500 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 2, Ramp: 600 * time.Millisecond, Duration: 500 * time.Millisecond}}, life: 200 * time.Millisecond, starts: ms(0, 200, 300, 400), took: 500 * time.Millisecond},
 		"the closed model waits before it replaces what failed": {
-			plan: load.Plan{Streams: 1, Duration: 149 * time.Millisecond}, life: 50 * time.Millisecond, fails: true, starts: ms(0), took: 149 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 1, Duration: 149 * time.Millisecond}}, life: 50 * time.Millisecond, fails: true, starts: ms(0), took: 149 * time.Millisecond},
 		"the closed model leaves a place empty for the think time": {
-			plan: load.Plan{Streams: 2, Duration: 500 * time.Millisecond, Classes: []load.Class{{Share: 1, Think: 200 * time.Millisecond}}}, life: 100 * time.Millisecond, starts: ms(0, 0, 300, 300), took: 500 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 2, Duration: 500 * time.Millisecond}, Classes: []load.Class{{Share: 1, Think: 200 * time.Millisecond}}}, life: 100 * time.Millisecond, starts: ms(0, 0, 300, 300), took: 500 * time.Millisecond},
 		"the stages end the open model": {
-			plan: load.Plan{Stages: []load.Stage{{Duration: 200 * time.Millisecond, From: 10, To: 10}, {Duration: 200 * time.Millisecond, From: 20, To: 20}}, Duration: 400 * time.Millisecond}, starts: ms(0, 100, 200, 250, 300, 350), took: 400 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Stages: []load.Stage{{Duration: 200 * time.Millisecond, From: 10, To: 10}, {Duration: 200 * time.Millisecond, From: 20, To: 20}}, Duration: 400 * time.Millisecond}}, starts: ms(0, 100, 200, 250, 300, 350), took: 400 * time.Millisecond},
 		"the closed model ends when its count has ended": {
-			plan: load.Plan{Streams: 2, Count: 3}, life: 100 * time.Millisecond, starts: ms(0, 0, 100), took: 200 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 2, Count: 3}}, life: 100 * time.Millisecond, starts: ms(0, 0, 100), took: 200 * time.Millisecond},
 		"a count smaller than the streams limits the open streams": {
-			plan: load.Plan{Streams: 5, Count: 2}, life: 100 * time.Millisecond, starts: ms(0, 0), took: 100 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 5, Count: 2}}, life: 100 * time.Millisecond, starts: ms(0, 0), took: 100 * time.Millisecond},
 		"the duration ends a run before its count is reached": {
-			plan: load.Plan{Streams: 1, Count: 100, Duration: 250 * time.Millisecond}, life: 100 * time.Millisecond, starts: ms(0, 100, 200), took: 250 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 1, Count: 100, Duration: 250 * time.Millisecond}}, life: 100 * time.Millisecond, starts: ms(0, 100, 200), took: 250 * time.Millisecond},
 		"an interrupt ends the closed model": {
-			plan: load.Plan{Streams: 1, Duration: time.Hour}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 1, Duration: time.Hour}}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
 		"an interrupt ends the open model": {
-			plan: load.Plan{Rate: 20, Duration: time.Hour}, interrupt: 70 * time.Millisecond, starts: ms(0, 50), took: 70 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Rate: 20, Duration: time.Hour}}, interrupt: 70 * time.Millisecond, starts: ms(0, 50), took: 70 * time.Millisecond},
 		"an interrupt ends the wait for the count": {
-			plan: load.Plan{Streams: 1, Count: 1}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
+			plan: load.Plan{Schedule: load.Schedule{Streams: 1, Count: 1}}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestSchedule(t *testing.T) {
 
 func TestAGatewayThatRefusesIsAskedLessAndLess(t *testing.T) {
 	const life = 50 * time.Millisecond
-	starts, _ := scheduled(t, &load.Plan{Streams: 1, Duration: time.Minute, Seed: 5}, life, true, 0)
+	starts, _ := scheduled(t, &load.Plan{Schedule: load.Schedule{Streams: 1, Duration: time.Minute, Seed: 5}}, life, true, 0)
 	if n := len(starts); n < 15 || n > 30 {
 		t.Fatalf("%d streams in a minute: %v", n, starts)
 	}
@@ -133,7 +133,7 @@ func (f *fake) ending(i int32, s *Stream, started bool) {
 }
 
 func TestAStartEventEndsTheBackOffOfAPlace(t *testing.T) {
-	p := &load.Plan{Streams: 1, Duration: time.Hour, Seed: 5}
+	p := &load.Plan{Schedule: load.Schedule{Streams: 1, Duration: time.Hour, Seed: 5}}
 	tally := loadtest.NewTally()
 	f := conduct(p, tally)
 	var pauses []time.Duration
@@ -163,7 +163,7 @@ func TestAStartEventEndsTheBackOffOfAPlace(t *testing.T) {
 }
 
 func TestTheOpenModelDoesNotBackOff(t *testing.T) {
-	starts, _ := scheduled(t, &load.Plan{Rate: 100, Duration: time.Second}, time.Millisecond, true, 0)
+	starts, _ := scheduled(t, &load.Plan{Schedule: load.Schedule{Rate: 100, Duration: time.Second}}, time.Millisecond, true, 0)
 	if len(starts) != 100 {
 		t.Errorf("%d streams, want 100", len(starts))
 	}
@@ -172,8 +172,8 @@ func TestTheOpenModelDoesNotBackOff(t *testing.T) {
 // A driver that was stopped begins every stream that was due within the duration.
 func TestADriverThatComesLateBeginsAllThatWasDue(t *testing.T) {
 	for name, p := range map[string]*load.Plan{
-		"the open model":   {Rate: 10, Duration: 300 * time.Millisecond},
-		"the closed model": {Streams: 3, Ramp: 300 * time.Millisecond, Duration: 300 * time.Millisecond},
+		"the open model":   {Schedule: load.Schedule{Rate: 10, Duration: 300 * time.Millisecond}},
+		"the closed model": {Schedule: load.Schedule{Streams: 3, Ramp: 300 * time.Millisecond, Duration: 300 * time.Millisecond}},
 	} {
 		f := conduct(p, &loadtest.Last{})
 		var starts []time.Duration

@@ -88,7 +88,7 @@ func (s *Stream) has(f flags) bool { return s.flags&f != 0 }
 func (s *Stream) set(f flags)      { s.flags |= f }
 func (s *Stream) clear(f flags)    { s.flags &^= f }
 
-// Class returns the index of the stream's class in Plan.Mix.
+// Class returns the index of the stream's class in Plan.Classes.
 func (s *Stream) Class() int { return int(s.class) }
 
 // Request returns the index of the stream's request in [Run.Requests].

@@ -32,7 +32,7 @@ func BenchmarkShortStreams(b *testing.B) {
 					}
 				}
 			}, w)
-			plan := loadtest.Plan(b, addr, w.Plan, func(p *load.Plan) { p.Streams, p.Count, p.Check.Lines = 64, b.N, 5 })
+			plan := loadtest.Plan(b, addr, w.Plan, func(p *load.Plan) { p.Streams, p.Count, p.Classes[0].Check.Lines = 64, b.N, 5 })
 			b.ReportAllocs()
 			b.ResetTimer()
 			before := cpu(b)

@@ -336,7 +336,7 @@ func TestBothEnginesCountAlike(t *testing.T) {
 			t.Run(strings.Join(way[:], " ")+" "+fault, func(t *testing.T) {
 				t.Parallel()
 				var g zoo.Options
-				o := load.Options{Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Count: 12, Profile: "full"}
+				o := load.Options{Protocol: way[0], Codec: way[1], HTTP: way[2], Schedule: load.Schedule{Streams: 4, Count: 12}, Profile: "full"}
 				if fault != "" {
 					// One line in 1,000 is dropped: here the ninetieth, which is the same one if streams follow each other.
 					g.Faults, g.Seed, o.Streams = []string{fault}, 910, 1
@@ -366,7 +366,7 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 		t.Run(strings.Join(way[:], " "), func(t *testing.T) {
 			t.Parallel()
 			a, b := reports(t, zoo.Options{}, load.Options{
-				Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Duration: time.Hour, Profile: "full",
+				Protocol: way[0], Codec: way[1], HTTP: way[2], Schedule: load.Schedule{Streams: 4, Duration: time.Hour}, Profile: "full",
 				Command: "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done", Expect: "none",
 			})
 			if a.Streams.Outcomes != b.Streams.Outcomes || a.Ledger != b.Ledger || b.Streams.Outcomes[bundle.StreamKilled] != 4 {
@@ -417,8 +417,8 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 			addr, way := served(t, version)
 			plan := loadtest.Plan(t, addr, way, func(p *load.Plan) {
 				p.Count, p.Streams, p.Seed = 40, 8, 5
-				p.Limits = load.DefaultLimits(0, 1)
-				ticks, short, input := p.Dialect, p.Dialect, p.Dialect
+				p.Limits = load.DefaultLimits(1)
+				ticks, short, input := p.Classes[0].Dialect, p.Classes[0].Dialect, p.Classes[0].Dialect
 				ticks.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
 				input.Command, input.Stdin = "cat", true
 				p.Classes = []load.Class{
@@ -464,10 +464,10 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 			}
 		}
 		loadtest.DriveTo(ctx, t, q, fast.Engine{Loops: 2}, loadtest.Plan(t, addr, way, func(p *load.Plan) {
-			p.Count, p.Streams, p.Duration, p.Endless = 0, 30, time.Hour, true
-			p.Limits = load.DefaultLimits(time.Second, 1)
-			p.Check = load.Check{Kind: load.CheckSequence}
-			p.Dialect.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 1; done"
+			p.Count, p.Streams, p.Duration, p.Classes[0].Endless = 0, 30, time.Hour, true
+			p.Limits = load.DefaultLimits(1)
+			p.Classes[0].Check = load.Check{Kind: load.CheckSequence}
+			p.Classes[0].Dialect.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 1; done"
 		}))
 		stop()
 		killed := 0

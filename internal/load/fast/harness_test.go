@@ -42,15 +42,15 @@ func benchPlan(tb testing.TB, protocol, codec, version string, check load.Check)
 		tb.Fatal(err)
 	}
 	return &load.Plan{
-		HTTP: version, Rate: 1, Duration: time.Hour, Check: check, Limits: load.DefaultLimits(0, 1),
-		Dialect: load.Dialect{Protocol: protocol, Codec: codec, Target: tg, Command: "x", Run: "r"},
+		HTTP: version, Schedule: load.Schedule{Rate: 1, Duration: time.Hour}, Limits: load.DefaultLimits(1),
+		Classes: []load.Class{{Share: 1, Check: check, Dialect: load.Dialect{Protocol: protocol, Codec: codec, Target: tg, Command: "x", Run: "r"}}},
 	}
 }
 
 // benchOf returns a loop of a run.
 func benchOf(tb testing.TB, r *account.Run, p *load.Plan, sink load.Sink) *loop {
 	tb.Helper()
-	start, err := p.Dialect.Start()
+	start, err := p.Classes[0].Dialect.Start()
 	if err != nil {
 		tb.Fatal(err)
 	}

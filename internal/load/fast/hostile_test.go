@@ -174,8 +174,8 @@ func hostilePeers(t *testing.T, engine fast.Engine, serve func(net.Conn), change
 	plan := loadtest.Plan(t, addr, func(p *load.Plan) {
 		// The open model has no pause after a failed stream.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
-		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 2*time.Second, 2*time.Second, 2*time.Second // long beside what a busy machine takes
-		p.Limits.KillAll = time.Second                                                                    // hostile peers kill nothing
+		p.Limits.FirstEvent, p.Classes[0].Silence, p.Limits.End = 2*time.Second, 2*time.Second, 2*time.Second // long beside what a busy machine takes
+		p.Limits.KillAll = time.Second                                                                        // hostile peers kill nothing
 		for _, c := range change {
 			c(p)
 		}

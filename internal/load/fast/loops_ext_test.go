@@ -18,8 +18,8 @@ import (
 // mixed is a plan whose streams end by themselves, are killed or hung up on.
 func mixed(p *load.Plan) {
 	p.Count, p.Streams, p.Seed = 60, 12, 5
-	p.Limits = load.DefaultLimits(0, 1)
-	ticks, short := p.Dialect, p.Dialect
+	p.Limits = load.DefaultLimits(1)
+	ticks, short := p.Classes[0].Dialect, p.Classes[0].Dialect
 	ticks.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
 	p.Classes = []load.Class{
 		{Name: "ticks", Share: 2, Dialect: ticks, Check: load.Check{Kind: load.CheckSequence}, Endless: true, KillShare: 0.5, DisconnectShare: 0.5, Within: 50 * time.Millisecond},
@@ -71,7 +71,7 @@ func TestLoopsShareARate(t *testing.T) {
 	addr, way := served(t, load.H2C)
 	q := loadtest.Drive(t.Context(), t, fast.Engine{Loops: 3}, loadtest.Plan(t, addr, way, func(p *load.Plan) {
 		p.Rate, p.Duration, p.Streams, p.Count = 200, 500*time.Millisecond, 0, 0
-		p.Limits = load.DefaultLimits(0, 1)
+		p.Limits = load.DefaultLimits(1)
 	}))
 	seen := map[int64]bool{}
 	for _, r := range q.Results {
@@ -93,19 +93,19 @@ func TestTheNumberOfLoopsFollowsTheWork(t *testing.T) {
 		plan   load.Plan
 		want   int
 	}{
-		"few streams":                     {fast.Engine{}, load.Plan{Streams: 9_999}, 1},
-		"many streams":                    {fast.Engine{}, load.Plan{Streams: 20_000}, 2},
-		"no more than processors":         {fast.Engine{}, load.Plan{Streams: 1_000_000}, 4},
-		"many in all, few at a time":      {fast.Engine{}, load.Plan{Streams: 64, Count: 1_000_000}, 1},
-		"a low rate":                      {fast.Engine{}, load.Plan{Rate: 500, Duration: time.Hour}, 1},
-		"a high rate":                     {fast.Engine{}, load.Plan{Rate: 30_000, Duration: time.Hour}, 3},
-		"a stage with a high rate":        {fast.Engine{}, load.Plan{Stages: []load.Stage{{From: 1, To: 2, Duration: time.Second}, {From: 2, To: 30_000, Duration: time.Second}}}, 3},
-		"shared by processes":             {fast.Engine{}, load.Plan{Streams: 100_000, Parts: 3}, 1},
-		"shared by two processes":         {fast.Engine{}, load.Plan{Streams: 100_000, Parts: 2}, 2},
-		"as many as asked for":            {fast.Engine{Loops: 7}, load.Plan{Streams: 64}, 7},
-		"not more than there are streams": {fast.Engine{Loops: 7}, load.Plan{Streams: 3}, 3},
-		"not more than are open":          {fast.Engine{Loops: 7}, load.Plan{Streams: 2, Count: 100}, 2},
-		"for no stream":                   {fast.Engine{Loops: 7}, load.Plan{Rate: 1, Duration: time.Nanosecond}, 1},
+		"few streams":                     {fast.Engine{}, load.Plan{Schedule: load.Schedule{Streams: 9_999}}, 1},
+		"many streams":                    {fast.Engine{}, load.Plan{Schedule: load.Schedule{Streams: 20_000}}, 2},
+		"no more than processors":         {fast.Engine{}, load.Plan{Schedule: load.Schedule{Streams: 1_000_000}}, 4},
+		"many in all, few at a time":      {fast.Engine{}, load.Plan{Schedule: load.Schedule{Streams: 64, Count: 1_000_000}}, 1},
+		"a low rate":                      {fast.Engine{}, load.Plan{Schedule: load.Schedule{Rate: 500, Duration: time.Hour}}, 1},
+		"a high rate":                     {fast.Engine{}, load.Plan{Schedule: load.Schedule{Rate: 30_000, Duration: time.Hour}}, 3},
+		"a stage with a high rate":        {fast.Engine{}, load.Plan{Schedule: load.Schedule{Stages: []load.Stage{{From: 1, To: 2, Duration: time.Second}, {From: 2, To: 30_000, Duration: time.Second}}}}, 3},
+		"shared by processes":             {fast.Engine{}, load.Plan{Schedule: load.Schedule{Streams: 100_000}, Parts: 3}, 1},
+		"shared by two processes":         {fast.Engine{}, load.Plan{Schedule: load.Schedule{Streams: 100_000}, Parts: 2}, 2},
+		"as many as asked for":            {fast.Engine{Loops: 7}, load.Plan{Schedule: load.Schedule{Streams: 64}}, 7},
+		"not more than there are streams": {fast.Engine{Loops: 7}, load.Plan{Schedule: load.Schedule{Streams: 3}}, 3},
+		"not more than are open":          {fast.Engine{Loops: 7}, load.Plan{Schedule: load.Schedule{Streams: 2, Count: 100}}, 2},
+		"for no stream":                   {fast.Engine{Loops: 7}, load.Plan{Schedule: load.Schedule{Rate: 1, Duration: time.Nanosecond}}, 1},
 	} {
 		if got := tt.engine.EventLoops(&tt.plan); got != tt.want {
 			t.Errorf("%s: %d loops, want %d", name, got, tt.want)

@@ -67,8 +67,8 @@ func TestBothEnginesKillAndHangUpWebSockets(t *testing.T) {
 			defer gateway.Close()
 			plan := loadtest.Plan(t, strings.TrimPrefix(gateway.URL(), "http://"), loadtest.OverWS, func(p *load.Plan) {
 				p.Count, p.Streams, p.Seed = 40, 8, 5
-				p.Limits = load.DefaultLimits(0, 1)
-				ticks, short, input := p.Dialect, p.Dialect, p.Dialect
+				p.Limits = load.DefaultLimits(1)
+				ticks, short, input := p.Classes[0].Dialect, p.Classes[0].Dialect, p.Classes[0].Dialect
 				ticks.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
 				input.Command = "cat"
 				p.Classes = []load.Class{
@@ -116,7 +116,7 @@ func TestInputThatDoesNotFitIsWrittenLater(t *testing.T) {
 		last <- op
 	})
 	c := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, loadtest.OverWS, func(p *load.Plan) {
-		p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: make([]byte, size)}}
+		p.Classes[0].Stdin, p.Classes[0].Check = make([]byte, size), load.Check{}
 	}))
 	c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 	if n := <-got; n != size {

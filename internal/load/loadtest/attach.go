@@ -13,7 +13,7 @@ import (
 )
 
 // OverWS makes a plan run over stdio over WebSocket.
-func OverWS(p *load.Plan) { p.Dialect.Protocol = load.ProtocolWS }
+func OverWS(p *load.Plan) { p.Classes[0].Dialect.Protocol = load.ProtocolWS }
 
 // Attach serves scripted stdio over WebSocket: it accepts the upgrade and calls serve with the
 // connection behind it. No process is listed.

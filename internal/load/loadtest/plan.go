@@ -28,13 +28,14 @@ func Plan(tb testing.TB, addr string, change ...func(*load.Plan)) *load.Plan {
 		tb.Fatal(err)
 	}
 	p := &load.Plan{
-		Addr: addr, HTTP: load.HTTP11, Streams: 1, Count: 1,
+		Addr: addr, HTTP: load.HTTP11, Schedule: load.Schedule{Streams: 1, Count: 1},
 		Limits: load.Limits{
-			Connect: time.Minute, FirstEvent: time.Minute, Silence: time.Minute,
-			End: time.Minute, Grace: time.Minute, KillAll: 5 * time.Minute,
+			Connect: time.Minute, FirstEvent: time.Minute, End: time.Minute, Grace: time.Minute, KillAll: 5 * time.Minute,
 		},
-		Check:   load.Check{Kind: load.CheckSequence, First: 1, Lines: 3},
-		Dialect: load.Dialect{Protocol: load.ProtocolConnect, Codec: load.CodecJSON, Target: tg, Command: "seq 1 3", Run: "test"},
+		Classes: []load.Class{{
+			Share: 1, Silence: time.Minute, Check: load.Check{Kind: load.CheckSequence, First: 1, Lines: 3},
+			Dialect: load.Dialect{Protocol: load.ProtocolConnect, Codec: load.CodecJSON, Target: tg, Command: "seq 1 3", Run: "test"},
+		}},
 	}
 	for _, c := range change {
 		c(p)
@@ -44,7 +45,8 @@ func Plan(tb testing.TB, addr string, change ...func(*load.Plan)) *load.Plan {
 
 // Endless makes the streams of a plan tick until they are killed, after 100 ms.
 func Endless(p *load.Plan) {
-	p.Endless, p.Count, p.Duration, p.Check = true, 0, 100*time.Millisecond, load.Check{Kind: load.CheckSequence}
+	p.Count, p.Duration = 0, 100*time.Millisecond
+	p.Classes[0].Endless, p.Classes[0].Check = true, load.Check{Kind: load.CheckSequence}
 }
 
 // Drive runs an engine with a new tally and returns the tally.

@@ -35,7 +35,7 @@ func BenchmarkShortStreams(b *testing.B) {
 	before := cpu(b)
 	c := &counting{}
 	if err := (portable.Engine{}).Run(b.Context(), loadtest.Plan(b, addr, func(p *load.Plan) {
-		p.Streams, p.Count, p.Check.Lines = 64, b.N, 5
+		p.Streams, p.Count, p.Classes[0].Check.Lines = 64, b.N, 5
 	}), c); err != nil {
 		b.Fatal(err)
 	}

@@ -103,13 +103,13 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		"silence after the end event":      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
 		"silence after the end of stream":  {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
 	}
-	over := map[string]func(l *load.Limits){ // the deadlines that end the silent streams
-		"no byte":                         func(l *load.Limits) { l.FirstEvent = loadtest.Soon },
-		"a head only":                     func(l *load.Limits) { l.FirstEvent = loadtest.Later },
-		"silence after start":             func(l *load.Limits) { l.Silence = loadtest.Soon },
-		"keepalives instead of output":    func(l *load.Limits) { l.Silence = loadtest.Soon },
-		"silence after the end event":     func(l *load.Limits) { l.End = loadtest.Soon },
-		"silence after the end of stream": func(l *load.Limits) { l.End = loadtest.Soon },
+	over := map[string]func(p *load.Plan){ // the deadlines that end the silent streams
+		"no byte":                         func(p *load.Plan) { p.Limits.FirstEvent = loadtest.Soon },
+		"a head only":                     func(p *load.Plan) { p.Limits.FirstEvent = loadtest.Later },
+		"silence after start":             func(p *load.Plan) { p.Classes[0].Silence = loadtest.Soon },
+		"keepalives instead of output":    func(p *load.Plan) { p.Classes[0].Silence = loadtest.Soon },
+		"silence after the end event":     func(p *load.Plan) { p.Limits.End = loadtest.Soon },
+		"silence after the end of stream": func(p *load.Plan) { p.Limits.End = loadtest.Soon },
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 				t.Parallel()
 				p := loadtest.Plan(t, loadtest.Script(t, tt.start, tt.kill, w), w.Plan)
 				if shorten := over[name]; shorten != nil {
-					shorten(&p.Limits)
+					shorten(p)
 				}
 				c := loadtest.Drive(t.Context(), t, e, p)
 				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
@@ -143,7 +143,7 @@ func TestARefusedConnectionIsAReset(t *testing.T) {
 func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
 	addr := loadtest.Script(t, loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), func(net.Conn) {}), loadtest.KillGone)
 	p := loadtest.Plan(t, addr, func(p *load.Plan) {
-		p.Rate, p.Streams, p.Count, p.MaxOpen, p.Check = 1000, 0, 3, 1, load.Check{}
+		p.Rate, p.Streams, p.Count, p.MaxOpen, p.Classes[0].Check = 1000, 0, 3, 1, load.Check{}
 		// The first stays open until the others have begun, however late.
 		p.Duration, p.Limits.Grace, p.Limits.End = 50*time.Millisecond, time.Millisecond, loadtest.Soon
 	})
@@ -251,7 +251,7 @@ func TestAConnectionThatWasClosedIsNotUsedAgain(t *testing.T) {
 		addr := loadtest.Script(t, loadtest.Then(loadtest.GoodAnswer(), loadtest.HangUp), loadtest.KillOK, w)
 		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, w.Plan, func(p *load.Plan) {
 			p.Count = 5
-			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Think: 50 * time.Millisecond}}
+			p.Classes[0].Think = 50 * time.Millisecond
 		}))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5})
 	})

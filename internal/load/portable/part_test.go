@@ -38,7 +38,7 @@ func TestAStreamPlaysItsPart(t *testing.T) {
 			each(t, func(t *testing.T, e load.Engine) {
 				p := loadtest.Plan(t, ticking(t, tt.kill, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS)+loadtest.LastChunk), loadtest.Endless, func(p *load.Plan) {
 					p.Duration, p.Count, p.Streams = 0, 3, 3
-					tt.class.Share, tt.class.Dialect, tt.class.Check, tt.class.Endless = 1, p.Dialect, p.Check, true
+					tt.class.Share, tt.class.Dialect, tt.class.Check, tt.class.Endless = 1, p.Classes[0].Dialect, p.Classes[0].Check, true
 					p.Classes = []load.Class{tt.class}
 				})
 				begun := time.Now()
@@ -97,7 +97,7 @@ func TestInputIsWrittenAndClosed(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		f := &fedServer{done: make(chan struct{})}
 		p := loadtest.Plan(t, loadtest.Listen(t, f.serve), func(p *load.Plan) {
-			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte("hello\n")}}
+			p.Classes[0].Stdin, p.Classes[0].Check = []byte("hello\n"), load.Check{}
 		})
 		loadtest.Drive(t.Context(), t, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		f.mu.Lock()
@@ -111,7 +111,7 @@ func TestInputIsWrittenAndClosed(t *testing.T) {
 func TestInputThatIsRefusedIsAServerError(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		p := loadtest.Plan(t, loadtest.Script(t, loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillRefused), func(p *load.Plan) {
-			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte{}}}
+			p.Classes[0].Stdin, p.Classes[0].Check = []byte{}, load.Check{}
 		})
 		c := loadtest.Drive(t.Context(), t, e, p)
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamServerError: 1})
@@ -141,11 +141,11 @@ func TestAMixOfHeldAndShortStreams(t *testing.T) {
 			g.Serve(buffered{c, in})
 		})
 		p := loadtest.Plan(t, addr, loadtest.Endless, func(p *load.Plan) {
-			alias := p.Dialect
+			alias := p.Classes[0].Dialect
 			alias.Protocol = load.ProtocolNDJSON
 			p.Streams, p.Duration = 4, 200*time.Millisecond
 			p.Classes = []load.Class{
-				{Name: "held", Share: 3, Dialect: p.Dialect, Check: p.Check, Endless: true},
+				{Name: "held", Share: 3, Dialect: p.Classes[0].Dialect, Check: p.Classes[0].Check, Endless: true},
 				{Name: "short", Share: 1, Dialect: alias},
 			}
 		})

@@ -184,12 +184,12 @@ func TestEveryProtocolCodecAndVersion(t *testing.T) {
 				t.Parallel()
 				s, server := startStub(t, forever, way[2] == load.H2TLS)
 				p := loadtest.Plan(t, strings.TrimPrefix(strings.TrimPrefix(server.URL, "https://"), "http://"))
-				p.Dialect.Protocol, p.Dialect.Codec, p.HTTP, p.Streams, p.Count = way[0], way[1], way[2], 3, 10
-				p.Limits = load.DefaultLimits(0, 1)
+				p.Classes[0].Dialect.Protocol, p.Classes[0].Dialect.Codec, p.HTTP, p.Streams, p.Count = way[0], way[1], way[2], 3, 10
+				p.Limits = load.DefaultLimits(1)
 				want := map[bundle.StreamOutcome]int64{bundle.StreamOK: 10}
 				if forever {
 					loadtest.Endless(p)
-					p.Check.First = 1
+					p.Classes[0].Check.First = 1
 					want = map[bundle.StreamOutcome]int64{bundle.StreamKilled: 3}
 				}
 				if way[2] == load.H2TLS {
@@ -265,7 +265,7 @@ func TestAProcessThatIsFoundLaterIsCountedOnce(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://"), loadtest.Endless,
-			func(p *load.Plan) { p.Streams, p.Check = 3, load.Check{} }))
+			func(p *load.Plan) { p.Streams, p.Classes[0].Check = 3, load.Check{} }))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 3})
 		if c.Fates()[load.FateKilled] != 3 || c.Found != 0 {
 			t.Errorf("fates %v, %d swept besides", c.Fates(), c.Found)

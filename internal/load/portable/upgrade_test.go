@@ -75,7 +75,7 @@ func TestEveryOutcomeOverWebSocket(t *testing.T) {
 				p := loadtest.Plan(t, loadtest.Attach(t, tt.serve, w), loadtest.OverWS, w.Plan)
 				switch {
 				case strings.Contains(tt.message, "no output"):
-					p.Limits.Silence = loadtest.Later
+					p.Classes[0].Silence = loadtest.Later
 				case tt.outcome == bundle.StreamStall:
 					p.Limits.End = loadtest.Soon
 				}
@@ -206,7 +206,7 @@ func TestAWebSocketIsKilledOverItself(t *testing.T) {
 			each(t, func(t *testing.T, e load.Engine) {
 				p := loadtest.Plan(t, loadtest.Attach(t, tickWS(137)), loadtest.OverWS, loadtest.Endless, func(p *load.Plan) {
 					p.Count, p.Streams = 3, 3
-					tt.class.Share, tt.class.Dialect, tt.class.Check, tt.class.Endless = 1, p.Dialect, p.Check, true
+					tt.class.Share, tt.class.Dialect, tt.class.Check, tt.class.Endless = 1, p.Classes[0].Dialect, p.Classes[0].Check, true
 					p.Classes = []load.Class{tt.class}
 				})
 				c := loadtest.Drive(t.Context(), t, e, p)
@@ -228,7 +228,7 @@ func TestAHangUpEndsTheWebSocket(t *testing.T) {
 			ended <- struct{}{}
 		})
 		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, loadtest.OverWS, func(p *load.Plan) {
-			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, DisconnectShare: 1}}
+			p.Classes[0].DisconnectShare = 1
 		}))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 1})
 		select {
@@ -266,7 +266,7 @@ func TestTheSweepFindsWhatAHangUpLeft(t *testing.T) {
 			}
 		})
 		p := loadtest.Plan(t, addr, loadtest.OverWS, func(p *load.Plan) {
-			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, DisconnectShare: 1}}
+			p.Classes[0].DisconnectShare = 1
 		})
 		c := loadtest.Drive(t.Context(), t, e, p)
 		if c.Fates()[load.FateKilled] != 1 || c.Found != 0 || len(killed) != 1 {

@@ -140,9 +140,9 @@ func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d ti
 // pause runs clients in a process of their own, and stops it while they read. Every byte is checked after it.
 func (i *Injector) pause(ctx context.Context, c *client.Client, f *bundle.SoakInjection) {
 	r, err := load.Run(ctx, load.Options{
-		Target: i.opts.Target, Profile: i.opts.Profile, Engine: i.opts.Engine, Fleet: i.opts.Fleet, Version: i.opts.Version, Seed: i.opts.Seed,
-		Streams: paused, Ramp: load.AtOnce, Duration: pauseAfter + pauseFor + time.Second, Command: "seq 1 20000",
-		Pause: &load.Pause{At: pauseAfter, For: pauseFor},
+		Target: i.opts.Target, Profile: i.opts.Profile, Engine: i.opts.Engine, Fleet: i.opts.Fleet, Version: i.opts.Version, Command: "seq 1 20000",
+		Schedule: load.Schedule{Streams: paused, Ramp: load.AtOnce, Duration: pauseAfter + pauseFor + time.Second, Seed: i.opts.Seed},
+		Pause:    &load.Pause{At: pauseAfter, For: pauseFor},
 	})
 	if r == nil {
 		f.Why = "the clients of the pause did not run: " + err.Error()
