@@ -35,8 +35,8 @@ type collector struct {
 	parts []collectorPart
 
 	mu       sync.Mutex
-	books    books
-	classes  []bundle.StreamOutcomes // by class of the plan
+	books    Counts // the endings of streams, and what was swept; counts knows the rest
+	steps    []time.Duration
 	examples []bundle.LoadExample
 	redactor *secret.Redactor // of messages, which may quote the gateway
 	// refused is called once, when the first stream shows that there is no such gateway.
@@ -46,31 +46,18 @@ type collector struct {
 	refusal  string // why the first was
 }
 
-// books are the counts of a collector.
-type books struct {
-	outcomes  bundle.StreamOutcomes
-	fates     [numFates]int64
-	uncertain int64
-	killed    int64 // kills that were answered or dropped
-	notOpened int64 // streams that ended before they were opened
-	unstarted int64 // streams that ended without a start event
-	swept     int64
-	hungUp    int64 // streams that the driver hung up on
-	steps     []time.Duration
-}
-
 var _ Sink = (*collector)(nil)
 
 // newCollector makes a collector that counts and measures each class of a plan.
 func newCollector(shards int, p *Plan) *collector {
 	classes := len(p.Classes)
 	c := &collector{
-		plan: p, hist: newHistograms(shards, classes), classes: make([]bundle.StreamOutcomes, classes),
+		plan: p, hist: newHistograms(shards, classes), books: Counts{Classes: make([]bundle.StreamOutcomes, classes)},
 		parts: make([]collectorPart, min(shards, mostParts)),
 	}
 	for i := range c.parts {
 		part := &c.parts[i]
-		part.collector, part.part, part.classes = c, i, make([]bundle.StreamOutcomes, classes, classes+apart)
+		part.collector, part.part, part.books.Classes = c, i, make([]bundle.StreamOutcomes, classes, classes+apart)
 	}
 	return c
 }
@@ -110,8 +97,7 @@ func (c *collector) Ended(r Result) {
 	c.close(&r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.books.end(&r)
-	c.classes[c.plan.Stream(r.Stream).Class][r.Outcome]++
+	c.books.end(&r, c.plan.Stream(r.Stream).Class)
 	if r.Message != "" {
 		c.keepExample(bundle.LoadExample{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message, Times: 1})
 	}
@@ -125,23 +111,6 @@ func (c *collector) close(r *Result) {
 	if r.Fate != NoProcess && !r.Disconnected { // otherwise HungUp has counted it
 		c.live.Add(-1)
 	}
-}
-
-// end counts the result of a stream.
-func (b *books) end(r *Result) {
-	one := func(is bool) int64 {
-		if is {
-			return 1
-		}
-		return 0
-	}
-	b.unstarted += one(r.Fate == NoProcess)
-	b.notOpened += one(!r.Opened)
-	b.killed += one(r.KillSent)
-	b.uncertain += one(r.Uncertain)
-	b.hungUp += one(r.Disconnected)
-	b.outcomes[r.Outcome]++
-	b.fates[r.Fate]++
 }
 
 // refusedBy reports once that there is no such gateway. The caller holds mu.
@@ -209,7 +178,7 @@ func (c *collector) keepExample(one bundle.LoadExample) {
 func (c *collector) Swept(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.books.swept += int64(n)
+	c.books.Swept += int64(n)
 }
 
 func (c *collector) Coalesced(n int) { c.coalesced.Add(int64(n)) }
@@ -222,40 +191,7 @@ const maxSteps = 20
 func (c *collector) ClockStepped(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.books.steps) < maxSteps {
-		c.books.steps = append(c.books.steps, d)
+	if len(c.steps) < maxSteps {
+		c.steps = append(c.steps, d)
 	}
-}
-
-// snapshot returns the counts so far.
-func (c *collector) snapshot() books {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fold()
-	return c.books
-}
-
-// begun returns how many streams the driver has begun, also those that it did not get as far
-// as to open.
-func (c *collector) begun(b books) int64 { return c.opening.Load() + b.notOpened }
-
-// inFlight returns how many processes a scrape between before and after may count
-// inconsistently: those that are being opened or killed, or that have just ended.
-func inFlight(before, after activity) int {
-	opening := before.opening - before.started - before.unstarted
-	killing := before.killing - before.killed
-	during := after.opening - before.opening + after.killing - before.killing + after.ended - before.ended
-	return int(max(opening, 0) + max(killing, 0) + max(during, 0))
-}
-
-// activity holds the counts from which inFlight is computed.
-type activity struct{ opening, started, unstarted, killing, killed, ended int64 }
-
-// activity reads the counts of endings before those of beginnings, so that a process that
-// begins in between counts as in flight.
-func (c *collector) activity() activity {
-	b := c.snapshot()
-	a := activity{started: c.started.Load(), unstarted: b.unstarted - b.notOpened, killed: b.killed, ended: b.outcomes.Total()}
-	a.killing, a.opening = c.killing.Load(), c.opening.Load()
-	return a
 }

@@ -46,11 +46,10 @@ func (c *counter) Load() (sum int64) {
 type collectorPart struct {
 	*collector
 
-	part    int
-	mu      sync.Mutex
-	books   books
-	classes []bundle.StreamOutcomes
-	_       [CacheLine]byte
+	part  int
+	mu    sync.Mutex
+	books Counts
+	_     [CacheLine]byte
 }
 
 var _ Sharder = (*collector)(nil)
@@ -74,8 +73,7 @@ func (p *collectorPart) Ended(r Result) {
 	p.close(&r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.books.end(&r)
-	p.classes[p.plan.Stream(r.Stream).Class][r.Outcome]++
+	p.books.end(&r, p.plan.Stream(r.Stream).Class)
 }
 
 // fold adds what the parts have kept to the books. The caller holds mu.
@@ -83,25 +81,9 @@ func (c *collector) fold() {
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.mu.Lock()
-		c.books.add(&p.books)
-		p.books = books{}
-		for class := range p.classes {
-			c.classes[class].Add(p.classes[class], bundle.StreamOutcomes{})
-			p.classes[class] = bundle.StreamOutcomes{}
-		}
+		c.books.Add(&p.books)
+		clear(p.books.Classes)
+		p.books = Counts{Classes: p.books.Classes}
 		p.mu.Unlock()
 	}
-}
-
-// add adds the counts of a part.
-func (b *books) add(p *books) {
-	b.outcomes.Add(p.outcomes, bundle.StreamOutcomes{})
-	for f := range b.fates {
-		b.fates[f] += p.fates[f]
-	}
-	b.uncertain += p.uncertain
-	b.killed += p.killed
-	b.notOpened += p.notOpened
-	b.unstarted += p.unstarted
-	b.hungUp += p.hungUp
 }

@@ -41,25 +41,22 @@ func TestThePartsOfACollectorCountTogether(t *testing.T) {
 				if n == 0 {
 					s.Ended(Result{Outcome: bundle.StreamReset, Fate: NoProcess, Message: fmt.Sprintf("broken %d", part)})
 				}
-				if a := c.activity(); a.ended > a.opening+parts {
-					t.Errorf("%d ended of %d", a.ended, a.opening)
+				if a := c.counts(); a.Outcomes.Total() > a.Opening+parts {
+					t.Errorf("%d ended of %d", a.Outcomes.Total(), a.Opening)
 				}
 			}
 		})
 	}
 	all.Wait()
-	b := c.snapshot()
-	if b.outcomes[bundle.StreamOK] != parts*each || b.outcomes[bundle.StreamKilled] != parts*each || b.outcomes[bundle.StreamReset] != parts || b.killed != parts*each || b.notOpened != parts || b.unstarted != parts {
+	b := c.counts()
+	if b.Outcomes[bundle.StreamOK] != parts*each || b.Outcomes[bundle.StreamKilled] != parts*each || b.Outcomes[bundle.StreamReset] != parts || b.Killed != parts*each || b.NotOpened != parts || b.Unstarted != parts {
 		t.Errorf("%+v", b)
 	}
-	if c.classes[0] != b.outcomes || c.opening.Load() != 2*parts*each || c.started.Load() != 2*parts*each || c.killing.Load() != parts*each || c.live.Load() != 0 {
-		t.Errorf("classes %v, %d opened, %d started, %d killed, %d live", c.classes[0], c.opening.Load(), c.started.Load(), c.killing.Load(), c.live.Load())
+	if b.Classes[0] != b.Outcomes || b.Opening != 2*parts*each || b.Started != 2*parts*each || b.Killing != parts*each || b.Live != 0 {
+		t.Errorf("%+v", b)
 	}
-	if peak := c.peak.Load(); peak < 1 || peak > parts {
-		t.Errorf("a peak of %d with %d at a time", peak, parts)
-	}
-	if len(c.examples) != maxExamples || c.counts().Outcomes != b.outcomes {
-		t.Errorf("%d examples, tally %v", len(c.examples), c.counts().Outcomes)
+	if b.Peak < 1 || b.Peak > parts || len(c.examples) != maxExamples {
+		t.Errorf("a peak of %d with %d at a time, %d examples", b.Peak, parts, len(c.examples))
 	}
 }
 

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"slices"
+
 	"assay/internal/bundle"
 )
 
@@ -11,9 +13,11 @@ type Counts struct {
 	Events, Bytes, Clamped                           int64
 	Outcomes                                         bundle.StreamOutcomes
 	Fates                                            [numFates]int64
-	Uncertain, Killed, NotOpened, Unstarted          int64
-	Swept, HungUp                                    int64
-	Classes                                          []bundle.StreamOutcomes
+	// Killed are the kills that were answered or dropped, NotOpened the streams that ended before they were opened,
+	// Unstarted those that ended without a start event, and HungUp those that the driver hung up on.
+	Uncertain, Killed, NotOpened, Unstarted int64
+	Swept, HungUp                           int64
+	Classes                                 []bundle.StreamOutcomes
 }
 
 // Begun returns how many streams the driver has begun, also those that it did not get as far as to open.
@@ -51,29 +55,48 @@ func (c *Counts) since(last *Counts) Counts {
 	return d
 }
 
-// Add adds the counts of a window, except those by class.
+// Add adds other counts, by class as far as c has classes.
 func (c *Counts) Add(d *Counts) {
 	more := d.numbers()
 	for i, n := range c.numbers() {
 		*n += *more[i]
 	}
 	c.Outcomes.Add(d.Outcomes, bundle.StreamOutcomes{})
+	for i := range min(len(c.Classes), len(d.Classes)) {
+		c.Classes[i].Add(d.Classes[i], bundle.StreamOutcomes{})
+	}
 }
 
-// counts reads all counts.
-func (c *collector) counts() Counts {
-	t := Counts{
-		Opening: c.opening.Load(), Started: c.started.Load(), Live: c.live.Load(), Peak: c.peak.Load(),
-		Killing: c.killing.Load(), Coalesced: c.coalesced.Load(), Unstamped: c.unstamped.Load(), BackedOff: c.backedOff.Load(),
+// end counts the result of a stream.
+func (c *Counts) end(r *Result, class int) {
+	one := func(is bool) int64 {
+		if is {
+			return 1
+		}
+		return 0
 	}
-	t.Events, t.Bytes, t.Clamped = c.hist.counts()
+	c.Unstarted += one(r.Fate == NoProcess)
+	c.NotOpened += one(!r.Opened)
+	c.Killed += one(r.KillSent)
+	c.Uncertain += one(r.Uncertain)
+	c.HungUp += one(r.Disconnected)
+	c.Outcomes[r.Outcome]++
+	c.Classes[class][r.Outcome]++
+	c.Fates[r.Fate]++
+}
+
+// counts reads all counts: those of endings before those of beginnings, so that a process that begins in between counts
+// as in flight.
+func (c *collector) counts() Counts {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.fold()
-	b := &c.books
-	t.Outcomes, t.Fates, t.Uncertain, t.Killed = b.outcomes, b.fates, b.uncertain, b.killed
-	t.NotOpened, t.Unstarted, t.Swept, t.HungUp = b.notOpened, b.unstarted, b.swept, b.hungUp
-	t.Classes = append(t.Classes, c.classes...)
+	t := c.books
+	t.Classes = slices.Clone(t.Classes)
+	c.mu.Unlock()
+	t.Started, t.Live, t.Peak = c.started.Load(), c.live.Load(), c.peak.Load()
+	t.Killing, t.Opening = c.killing.Load(), c.opening.Load()
+	t.Coalesced, t.Unstamped, t.BackedOff = c.coalesced.Load(), c.unstamped.Load(), c.backedOff.Load()
+	t.Events, t.Bytes, t.Clamped = c.hist.counts()
 	return t
 }
 
@@ -94,19 +117,14 @@ func (c *collector) add(d *Counts) {
 	s.clamped.Add(d.Clamped)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := &c.books
-	none := bundle.StreamOutcomes{}
-	b.outcomes.Add(d.Outcomes, none)
-	for f := range b.fates {
-		b.fates[f] += d.Fates[f]
-	}
-	b.uncertain += d.Uncertain
-	b.killed += d.Killed
-	b.notOpened += d.NotOpened
-	b.unstarted += d.Unstarted
-	b.swept += d.Swept
-	b.hungUp += d.HungUp
-	for i := range min(len(c.classes), len(d.Classes)) {
-		c.classes[i].Add(d.Classes[i], none)
-	}
+	c.books.Add(d)
+}
+
+// inFlight returns how many processes a scrape between before and after may count
+// inconsistently: those that are being opened or killed, or that have just ended.
+func inFlight(before, after Counts) int {
+	opening := before.Opening - before.Started - (before.Unstarted - before.NotOpened)
+	killing := before.Killing - before.Killed
+	during := after.Opening - before.Opening + after.Killing - before.Killing + after.Outcomes.Total() - before.Outcomes.Total()
+	return int(max(opening, 0) + max(killing, 0) + max(during, 0))
 }

@@ -97,8 +97,8 @@ func (s *session) abandoned(r *bundle.LoadReport) bool {
 // stream must start. It returns true once.
 func (s *session) hopeless(r *bundle.LoadReport, now time.Duration) bool {
 	limit := s.plan.Limits.FirstEvent
-	ended := s.sink.snapshot().outcomes.Total()
-	if r.Aborted != "" || now < limit || ended == 0 || s.sink.started.Load() > 0 {
+	counts := s.sink.counts()
+	if r.Aborted != "" || now < limit || counts.Outcomes.Total() == 0 || counts.Started > 0 {
 		return false
 	}
 	r.Aborted = fmt.Sprintf("gave up, because no stream opened in %v", limit)
@@ -134,14 +134,14 @@ type scraping struct {
 
 func (s *session) scrapes(ctx context.Context) *scraping {
 	c := &scraping{turns: make(chan int), ended: make(chan struct{})}
-	activity := s.sink.activity
+	counts := s.sink.counts
 	if s.crew != nil || s.opts.Beside != nil { // their counts come a second late or at the end, so the calls in flight are unknown
-		activity = nil
+		counts = nil
 	}
 	crash.Go(func() {
 		defer close(c.ended)
 		for n := range c.turns {
-			s.watch.during(ctx, fmt.Sprintf("%05d", n), activity)
+			s.watch.during(ctx, fmt.Sprintf("%05d", n), counts)
 		}
 	})
 	return c
@@ -174,35 +174,34 @@ type second struct {
 func (s *session) tick(last *second, r *bundle.LoadReport, merge func()) {
 	now := time.Since(s.base)
 	merge()
-	b := s.sink.snapshot()
-	s.keepSecond(last, now, b)
-	started := s.sink.started.Load()
+	c := s.sink.counts()
+	s.keepSecond(last, now, &c)
 	interval := s.sink.hist.interval
 	s.opts.Progress.Tick(Tick{
-		Elapsed: now, Open: s.sink.live.Load(), Wanted: int64(s.plan.Streams), Rate: started - last.started,
+		Elapsed: now, Open: c.Live, Wanted: int64(s.plan.Streams), Rate: c.Started - last.started,
 		FirstEvent: latencyOf(interval[FirstEvent]), Gap: latencyOf(interval[Gap]), DriverLag: latencyOf(interval[DriverLag]),
-		Started: started, Completed: b.outcomes.Total(), Failed: b.outcomes.Failed(), Outcomes: b.outcomes,
+		Started: c.Started, Completed: c.Outcomes.Total(), Failed: c.Outcomes.Failed(), Outcomes: c.Outcomes,
 		Warming: now < s.plan.Warmup, Ending: s.plan.Duration > 0 && now > s.plan.Duration,
 	})
-	last.at, last.started = now, started
+	last.at, last.started = now, c.Started
 	s.record(*r)
 }
 
 // keepSecond adds the interval from the last tick until now to the timeline and to the log.
-func (s *session) keepSecond(last *second, now time.Duration, b books) {
+func (s *session) keepSecond(last *second, now time.Duration, c *Counts) {
 	set := s.sink.hist.interval
 	s.folder.interval("", set, s.base.Add(last.at), now-last.at)
-	for i, c := range s.sink.hist.classes {
-		s.folder.interval(s.opts.classes[i].Name, c.interval, s.base.Add(last.at), now-last.at)
+	for i, one := range s.sink.hist.classes {
+		s.folder.interval(s.opts.classes[i].Name, one.interval, s.base.Add(last.at), now-last.at)
 	}
-	begun := s.sink.begun(b)
+	begun := c.Begun()
 	m := bundle.LoadMoment{
 		FromMS: last.at.Milliseconds(), ToMS: now.Milliseconds(), Warmup: last.at < s.plan.Warmup,
-		Begun: begun - last.begun, Open: s.sink.live.Load(),
+		Begun: begun - last.begun, Open: c.Live,
 	}
-	m.Outcomes.Add(b.outcomes, last.outcomes)
+	m.Outcomes.Add(c.Outcomes, last.outcomes)
 	m.Due = last.calendar.until(now, m.Begun, m.Outcomes.Total(), last.over)
-	last.begun, last.outcomes = begun, b.outcomes
+	last.begun, last.outcomes = begun, c.Outcomes
 	var values timedValues
 	for i, metric := range timedMetrics {
 		values[i] = sparseOf(set[metric])

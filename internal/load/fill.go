@@ -79,24 +79,19 @@ func (o *Options) distinct(value func(class int) string) string {
 // fill sets the counts and measured values of a report.
 func (s *session) fill(r *bundle.LoadReport) {
 	r.Started = s.base.Round(0).UTC()
-	b := s.sink.snapshot()
-	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
-	r.Streams.Begun, r.Streams.BackedOff = s.sink.begun(b), s.sink.backedOff.Load()
-	r.Streams.Completed, r.Streams.Outcomes, r.Streams.Disconnected = b.outcomes.Total(), b.outcomes, b.hungUp
+	c := s.sink.counts()
+	r.Streams.Opened, r.Streams.OpenPeak, r.Streams.Begun, r.Streams.BackedOff = c.Started, c.Peak, c.Begun(), c.BackedOff
+	r.Streams.Completed, r.Streams.Outcomes, r.Streams.Disconnected = c.Outcomes.Total(), c.Outcomes, c.HungUp
 	r.Streams.Offered = 1
 	if r.Streams.Wanted > 0 {
-		r.Streams.Offered = min(1, float64(s.sink.opening.Load())/float64(r.Streams.Wanted))
+		r.Streams.Offered = min(1, float64(c.Opening)/float64(r.Streams.Wanted))
 	}
 	for m := range Metric(numMetrics) {
 		*latencyAt(&r.Latency, m) = latencyOf(s.sink.hist.total[m])
 	}
-	r.Output.Events, r.Output.Bytes, r.Output.Clamped = s.sink.hist.counts()
-	r.Output.Coalesced = s.sink.coalesced.Load()
-	r.Ledger = ledgerOf(b)
-	r.Driver.UnstampedReads, r.Driver.ClockStepsMS = s.sink.unstamped.Load(), nil
-	for _, d := range b.steps {
-		r.Driver.ClockStepsMS = append(r.Driver.ClockStepsMS, float64(d.Microseconds())/1e3)
-	}
+	r.Output.Events, r.Output.Bytes, r.Output.Clamped, r.Output.Coalesced = c.Events, c.Bytes, c.Clamped, c.Coalesced
+	r.Ledger = ledgerOf(&c)
+	r.Driver.UnstampedReads = c.Unstamped
 	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = machine.CPUSeconds()-s.cpu, machine.PeakMemory()
 	if s.crew != nil {
 		cpu, rss := s.crew.Costs()
@@ -104,19 +99,21 @@ func (s *session) fill(r *bundle.LoadReport) {
 		r.Workers = s.crew.Members()
 		r.Driver.Processes = len(r.Workers)
 	}
+	if len(s.opts.classes) > 1 {
+		r.Classes = s.classes(&c)
+	}
 	s.sink.mu.Lock()
 	defer s.sink.mu.Unlock()
-	r.Examples = sortExamples(s.sink.examples)
-	if len(s.opts.classes) > 1 {
-		r.Classes = s.classes()
+	r.Examples, r.Driver.ClockStepsMS = sortExamples(s.sink.examples), nil
+	for _, d := range s.sink.steps {
+		r.Driver.ClockStepsMS = append(r.Driver.ClockStepsMS, float64(d.Microseconds())/1e3)
 	}
 }
 
-// classes returns the classes of the plan with their outcomes and latencies. The caller
-// holds the sink's mu.
-func (s *session) classes() (out []bundle.LoadClass) {
+// classes returns the classes of the plan with their outcomes and latencies.
+func (s *session) classes(counts *Counts) (out []bundle.LoadClass) {
 	for i := range s.opts.classes {
-		c, outcomes := &s.opts.classes[i], s.sink.classes[i]
+		c, outcomes := &s.opts.classes[i], counts.Classes[i]
 		info := bundle.LoadClass{
 			Name: c.Name, Share: c.Share, Protocol: c.Protocol, Codec: c.Codec, Command: commandOf(c), Check: checkName(c),
 			Completed: outcomes.Total(), Outcomes: outcomes,

@@ -90,23 +90,21 @@ func TestCountersDuringARun(t *testing.T) {
 }
 
 func TestWhatIsInFlight(t *testing.T) {
-	quiet := activity{opening: 10, started: 10, ended: 4, killing: 4, killed: 4}
+	quiet := Counts{Opening: 10, Started: 10, Outcomes: bundle.StreamOutcomes{4}, Killing: 4, Killed: 4}
 	if n := inFlight(quiet, quiet); n != 0 {
 		t.Errorf("%d in flight when nothing happens", n)
 	}
-	busy := activity{opening: 15, started: 10, unstarted: 1, ended: 5, killing: 6, killed: 4}
-	later := activity{opening: 18, started: 17, unstarted: 1, ended: 7, killing: 7, killed: 7}
+	busy := Counts{Opening: 15, Started: 10, Unstarted: 1, Outcomes: bundle.StreamOutcomes{5}, Killing: 6, Killed: 4}
+	later := Counts{Opening: 18, Started: 17, Unstarted: 1, Outcomes: bundle.StreamOutcomes{7}, Killing: 7, Killed: 7}
 	if n := inFlight(busy, later); n != 4+2+3+1+2 {
 		t.Errorf("%d in flight, want 12", n)
 	}
 }
 
 func TestTheLedgerOfWhatWasCounted(t *testing.T) {
-	var b books
-	b.fates = [numFates]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
-	b.uncertain, b.swept = 3, 2
+	c := Counts{Fates: [numFates]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}, Uncertain: 3, Swept: 2}
 	want := bundle.LoadLedger{Started: 18, OK: 4, Error: 5, Killed: 8, Open: 1, Uncertain: 1}
-	if got := ledgerOf(b); got != want {
+	if got := ledgerOf(&c); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

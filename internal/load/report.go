@@ -43,11 +43,11 @@ func valuesOf(c ledger.Counters) *bundle.LoadCounters {
 }
 
 // ledgerOf returns the ledger of these counts.
-func ledgerOf(b books) bundle.LoadLedger {
+func ledgerOf(c *Counts) bundle.LoadLedger {
 	l := bundle.LoadLedger{
-		OK: b.fates[EndedOK], Error: b.fates[EndedError], Killed: b.fates[FateKilled] + b.swept,
-		Open: b.fates[LeftOpen], Unseen: b.fates[EndedUnseen] + b.fates[EndedHungUp], HungUp: b.fates[EndedHungUp],
-		Uncertain: max(0, b.uncertain-b.swept),
+		OK: c.Fates[EndedOK], Error: c.Fates[EndedError], Killed: c.Fates[FateKilled] + c.Swept,
+		Open: c.Fates[LeftOpen], Unseen: c.Fates[EndedUnseen] + c.Fates[EndedHungUp], HungUp: c.Fates[EndedHungUp],
+		Uncertain: max(0, c.Uncertain-c.Swept),
 	}
 	l.Started = l.OK + l.Error + l.Killed + l.Open + l.Unseen
 	return l

@@ -146,7 +146,7 @@ func (p *Segment) window() (*Window, error) {
 	now := p.sink.counts()
 	w := &Window{Counts: now.since(&p.last), Dropped: p.sink.hist.dropped - p.dropped}
 	p.last, p.dropped = now, p.sink.hist.dropped
-	for class := range p.sink.classes {
+	for class := range p.plan.Classes {
 		for m, h := range p.sink.hist.of(class) {
 			if h.TotalCount() == 0 {
 				continue
@@ -163,6 +163,6 @@ func (p *Segment) window() (*Window, error) {
 	p.sink.mu.Lock()
 	defer p.sink.mu.Unlock()
 	w.Refused = p.refused
-	w.Steps, p.steps = p.sink.books.steps[p.steps:], len(p.sink.books.steps)
+	w.Steps, p.steps = p.sink.steps[p.steps:], len(p.sink.steps)
 	return w, nil
 }

@@ -110,8 +110,8 @@ func TestTheDefectsOfAWorkerAreAddedUp(t *testing.T) {
 		}
 	}
 	c.hist.last()
-	if b := c.snapshot(); c.hist.dropped != 6 || len(b.steps) != 2 || b.steps[0] != time.Hour {
-		t.Errorf("%d values dropped, steps %v", c.hist.dropped, b.steps)
+	if c.hist.dropped != 6 || len(c.steps) != 2 || c.steps[0] != time.Hour {
+		t.Errorf("%d values dropped, steps %v", c.hist.dropped, c.steps)
 	}
 }
 

@@ -38,7 +38,7 @@ func exposition(t *testing.T, values func(n int) []string) *counterWatch {
 // testScale gives the counters more time than any machine needs.
 const testScale = 20
 
-func idle() activity { return activity{} }
+func idle() Counts { return Counts{} }
 
 func TestCountersAreReadUntilTheyAgree(t *testing.T) {
 	w := exposition(t, func(n int) []string {

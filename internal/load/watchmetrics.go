@@ -76,13 +76,13 @@ func (w *counterWatch) doubt(reason string) {
 	w.usable, w.info.Note = false, notCompared+reason
 }
 
-// during reads the counters once while streams run. now returns the driver's activity. When
+// during reads the counters once while streams run. now returns the driver's counts. When
 // it is nil, the processes in flight are unknown, and only counters that decrease are found.
-func (w *counterWatch) during(ctx context.Context, name string, now func() activity) {
+func (w *counterWatch) during(ctx context.Context, name string, now func() Counts) {
 	if !w.usable {
 		return
 	}
-	var begun, ended activity
+	var begun, ended Counts
 	if now != nil {
 		begun = now()
 	}

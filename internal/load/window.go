@@ -58,7 +58,7 @@ func (c *collector) Absorb(w *Window, part, parts int) error {
 	for i, v := range w.Values {
 		h, err := hdrhistogram.Decode([]byte(v.Histogram))
 		switch {
-		case err == nil && (int(v.Metric) >= numMetrics || v.Class < 0 || v.Class >= len(c.classes)):
+		case err == nil && (int(v.Metric) >= numMetrics || v.Class < 0 || v.Class >= len(c.plan.Classes)):
 			err = fmt.Errorf("there is no measure %d of class %d", v.Metric, v.Class)
 		case err == nil && (h.LowestTrackableValue() != lowest || h.HighestTrackableValue() != highest || h.SignificantFigures() != digits):
 			err = errForeign
