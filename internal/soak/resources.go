@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net/http"
@@ -63,31 +61,13 @@ func (s *sampler) sample(ctx context.Context) map[string]float64 {
 	ctx, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
 	values := map[string]float64{}
-	if body, err := s.scrape(ctx); err == nil {
+	if body, err := s.client.Do(ctx, http.MethodGet, s.client.URL("metrics", ""), nil, maxExposition); err == nil {
 		maps.Copy(values, s.read(body))
 	}
 	if s.pid > 0 {
 		maps.Copy(values, ofProcess(s.pid))
 	}
 	return values
-}
-
-// scrape reads the exposition of the target.
-func (s *sampler) scrape(ctx context.Context) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.client.URL("metrics", ""), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	s.client.Sign(r)
-	resp, err := s.client.HTTP.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("HTTP %d", resp.StatusCode)
-	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxExposition))
 }
 
 // mostValue is the largest value of a resource that is believed. The statistics of larger ones may overflow, and JSON has

@@ -1,15 +1,12 @@
 package soak
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +15,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/load"
 	"assay/internal/soak/client"
 	"assay/internal/target"
 )
@@ -252,24 +250,7 @@ func (w *worker) files(ctx context.Context, draw *rand.Rand) error {
 }
 
 func (w *worker) fetch(ctx context.Context, method string, body []byte) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, w.URL("files", "")+"?path="+url.QueryEscape(w.file()), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	w.Sign(r)
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/octet-stream")
-	}
-	resp, err := w.HTTP.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 4*fileSize))
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("HTTP %d", resp.StatusCode)
-	}
-	return text, err
+	return w.Do(ctx, method, w.URL("files", "")+"?path="+url.QueryEscape(w.file()), body, 4*fileSize)
 }
 
 // clean removes the file of the window.
@@ -296,20 +277,9 @@ func (w *worker) results() map[string]bundle.SoakWork {
 	}
 	out := map[string]bundle.SoakWork{}
 	for class, t := range w.done {
-		out[class] = bundle.SoakWork{Done: int64(len(t.took)) + t.failed, Failed: t.failed, Late: t.late, Latency: latencyOf(t.took), Example: t.example}
+		out[class] = bundle.SoakWork{Done: int64(len(t.took)) + t.failed, Failed: t.failed, Late: t.late, Latency: load.LatencyOf(t.took), Example: t.example}
 	}
 	return out
-}
-
-// latencyOf returns the percentiles of some durations.
-func latencyOf(all []time.Duration) bundle.Latency {
-	slices.Sort(all)
-	n := len(all)
-	if n == 0 {
-		return bundle.Latency{}
-	}
-	at := func(q float64) int64 { return all[min(int(q*float64(n)), n-1)].Microseconds() }
-	return bundle.Latency{Count: int64(n), P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: all[n-1].Microseconds()}
 }
 
 // listed returns the number of processes of the soak in List: those whose mark begins with one of the runs.

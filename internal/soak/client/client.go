@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -70,6 +72,29 @@ func (c *Client) Sign(r *http.Request) {
 			r.Header.Set(h.Name, h.Value)
 		}
 	}
+}
+
+// Do makes a request outside the process service, and returns at most so many bytes of the response. Any status but 2xx
+// is an error.
+func (c *Client) Do(ctx context.Context, method, url string, body []byte, limit int64) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	c.Sign(r)
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/octet-stream")
+	}
+	resp, err := c.HTTP.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, limit))
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("HTTP %d", resp.StatusCode)
+	}
+	return text, err
 }
 
 // Close closes the idle connections.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -127,13 +129,13 @@ func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d ti
 	case "pause":
 		i.pause(ctx, c, f)
 	case "burst":
-		together(burst, func(int) bundle.LoadLedger { return i.short(c.Run) }, &c.Ledger)
+		together(burst, func() bundle.LoadLedger { return i.short(c.Run) }, &c.Ledger)
 	case "reset":
-		together(resets, func(int) bundle.LoadLedger { return i.leave(ctx, c.Run, 0) }, &c.Ledger)
+		together(resets, func() bundle.LoadLedger { return i.leave(ctx, c.Run, 0) }, &c.Ledger)
 	case "half-open":
-		together(halfOpen, func(int) bundle.LoadLedger { return i.leave(ctx, c.Run, d) }, &c.Ledger)
+		together(halfOpen, func() bundle.LoadLedger { return i.leave(ctx, c.Run, d) }, &c.Ledger)
 	case "slow-reader":
-		together(slow, func(int) bundle.LoadLedger { return i.slowly(ctx, c.Run, d) }, &c.Ledger)
+		together(slow, func() bundle.LoadLedger { return i.slowly(ctx, c.Run, d) }, &c.Ledger)
 	}
 }
 
@@ -156,15 +158,15 @@ func (i *Injector) pause(ctx context.Context, c *client.Client, f *bundle.SoakIn
 }
 
 // together runs something so many times at once and adds up the ledgers.
-func together(n int, do func(int) bundle.LoadLedger, sum *bundle.LoadLedger) {
+func together(n int, do func() bundle.LoadLedger, sum *bundle.LoadLedger) {
 	var mu sync.Mutex
 	var done crash.Group
-	for k := range n {
+	for range n {
 		done.Go(func() {
-			l := do(k)
+			l := do()
 			mu.Lock()
 			defer mu.Unlock()
-			sum.Started, sum.Unseen, sum.HungUp, sum.Uncertain = sum.Started+l.Started, sum.Unseen+l.Unseen, sum.HungUp+l.HungUp, sum.Uncertain+l.Uncertain
+			*sum = load.Sum(*sum, l)
 		})
 	}
 	done.Wait()
@@ -190,43 +192,48 @@ const ticking = "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); sleep 0.1; do
 
 // leave starts a command over a connection of its own, reads its start, hangs for a time, and resets the connection.
 func (i *Injector) leave(ctx context.Context, run string, hang time.Duration) bundle.LoadLedger {
-	var l bundle.LoadLedger
-	c, err := dial(ctx, i.target, run, ticking)
-	if err != nil {
-		l.Uncertain++
-		return l
-	}
-	defer reset(c.raw)
-	if !c.began(i.target.Scaled(client.HeadLimit)) {
-		l.Uncertain++
-		return l
-	}
-	l.Started, l.Unseen, l.HungUp = 1, 1, 1
-	wait(ctx, hang)
-	return l
+	return i.alone(run, ticking, func(net.Conn) { wait(ctx, hang) })
 }
 
 // slowly reads a flood at a low rate, and then leaves.
 func (i *Injector) slowly(ctx context.Context, run string, d time.Duration) bundle.LoadLedger {
-	var l bundle.LoadLedger
-	c, err := dial(ctx, i.target, run, fmt.Sprintf("seq 1 %d", floodLines))
-	if err != nil {
-		l.Uncertain++
-		return l
-	}
-	defer reset(c.raw)
-	if !c.began(i.target.Scaled(client.HeadLimit)) {
-		l.Uncertain++
-		return l
-	}
-	l.Started, l.Unseen, l.HungUp = 1, 1, 1
-	piece := make([]byte, slowPiece)
-	for end := time.Now().Add(d); time.Now().Before(end) && wait(ctx, slowEvery); {
-		if _, err := c.Read(piece); err != nil {
-			break
+	return i.alone(run, fmt.Sprintf("seq 1 %d", floodLines), func(c net.Conn) {
+		piece := make([]byte, slowPiece)
+		for end := time.Now().Add(d); time.Now().Before(end) && wait(ctx, slowEvery); {
+			if _, err := c.Read(piece); err != nil {
+				break
+			}
 		}
+	})
+}
+
+// alone starts a shell text over a connection of its own, which it resets when do has returned. do gets the connection below
+// TLS after the start event. From then on nobody else reads it.
+func (i *Injector) alone(run, text string, do func(c net.Conn)) bundle.LoadLedger {
+	conns := make(chan net.Conn, 1)
+	c := client.New(i.target, run)
+	c.HTTP.Transport = &http.Transport{
+		TLSClientConfig: i.target.Transport(load.HTTP11).TLS, DisableCompression: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err == nil {
+				conns <- conn
+			}
+			return conn, err
+		},
 	}
-	return l
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	late := time.AfterFunc(i.target.Scaled(client.HeadLimit), cancel)
+	_, _, err := c.Start(ctx, text, false)
+	late.Stop()
+	if err == nil {
+		conn := <-conns
+		c.Ledger.Unseen, c.Ledger.HungUp = 1, 1
+		do(conn)
+		reset(conn)
+	}
+	return c.Ledger
 }
 
 // probe measures short commands.
