@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"assay/internal/load"
 )
 
 const (
@@ -58,12 +60,12 @@ func measure(ctx context.Context, nc *link, subject string, now func() time.Time
 			if err := nc.forsaken(); err != nil {
 				return offset{}, err
 			}
-			pause(ctx, redialEvery)
+			load.Sleep(ctx, redialEvery)
 			continue
 		case err != nil:
 			last = err
 			failed++ // the coordinator may come back a moment after the bus
-			pause(ctx, redialEvery)
+			load.Sleep(ctx, redialEvery)
 			continue
 		}
 		nanos, err := strconv.ParseInt(string(m.Data), 10, 64)

@@ -207,7 +207,7 @@ func (h *coordinator) listen() error {
 	h.waiting.Go(func() {
 		for ctx.Err() == nil {
 			_ = h.nc.Publish(h.names.alive(), nil) // one that is lost is followed by the next
-			pause(ctx, beatEvery)
+			load.Sleep(ctx, beatEvery)
 		}
 	})
 	return h.nc.Flush()

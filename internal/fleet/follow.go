@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assay/internal/crash"
+	"assay/internal/load"
 )
 
 // again calls do until ctx ends: at once, and again whenever the connection comes back or do ends. A bus that was
@@ -29,18 +30,8 @@ func again(ctx context.Context, nc *nats.Conn, do func(ctx context.Context)) {
 			<-ended
 		case <-ended:
 			stop()
-			pause(ctx, redialEvery)
+			load.Sleep(ctx, redialEvery)
 		}
-	}
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"assay/internal/load"
 )
 
 // forsakenAfter is how long the bus may be away before nobody waits for it any more: a server is restarted or replaced within that
@@ -117,7 +119,7 @@ func (l *link) insist(ctx context.Context, do func(ctx context.Context) error) e
 		if err := l.forsaken(); err != nil {
 			return err
 		}
-		pause(ctx, redialEvery)
+		load.Sleep(ctx, redialEvery)
 	}
 }
 

@@ -117,13 +117,13 @@ func suspend(ctx context.Context, p *load.Pause, all []*process) (wait func()) {
 	done := make(chan struct{})
 	crash.Go(func() {
 		defer close(done)
-		if pause(ctx, p.At); ctx.Err() != nil {
+		if load.Sleep(ctx, p.At); ctx.Err() != nil {
 			return
 		}
 		for _, one := range all {
 			_ = machine.Pause(one.cmd.Process.Pid) // one that has ended needs no pause
 		}
-		pause(ctx, p.For)
+		load.Sleep(ctx, p.For)
 		for _, one := range all {
 			_ = machine.Continue(one.cmd.Process.Pid)
 		}

@@ -89,7 +89,7 @@ func (p *publisher) send(text []byte) error {
 		if err := w.nc.forsaken(); err != nil {
 			return err
 		}
-		pause(context.Background(), redialEvery)
+		load.Sleep(context.Background(), redialEvery)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/crash"
+	"assay/internal/load"
 )
 
 // rounds does every round of the run.
@@ -38,7 +39,7 @@ func (w *worker) round(ctx context.Context, round int) error {
 	}
 	w.opts.Say(fmt.Sprintf("shard %d of %d begins in %v", w.shard, w.card.Workers, until.Round(time.Millisecond)))
 	begin := time.Now().Add(until)
-	pause(ctx, until)
+	load.Sleep(ctx, until)
 	working, end := context.WithDeadlineCause(ctx, begin.Add(p.HardEnd), errHardEnd)
 	defer end()
 	working, giveUp := context.WithCancelCause(working)
@@ -83,7 +84,7 @@ func (w *worker) verdict(ctx context.Context, err error) error {
 func (w *worker) obey(ctx context.Context, round int, end context.CancelCauseFunc) {
 	key, err := w.await(ctx, keySeal(round, w.shard), keyStop(round), keyEnd)
 	for err != nil && ctx.Err() == nil { // nobody may listen until the hard end
-		pause(ctx, time.Second)
+		load.Sleep(ctx, time.Second)
 		key, err = w.await(ctx, keySeal(round, w.shard), keyStop(round), keyEnd)
 	}
 	switch {
@@ -123,7 +124,7 @@ func (w *worker) seal(round int, pub *publisher, late time.Duration) error {
 		if err := w.nc.forsaken(); err != nil {
 			return err
 		}
-		pause(context.Background(), redialEvery)
+		load.Sleep(context.Background(), redialEvery)
 	}
 }
 

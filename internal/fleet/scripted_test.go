@@ -64,7 +64,7 @@ func (e *scripted) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 			<-ctx.Done()
 			break
 		}
-		if pause(ctx, time.Until(begun.Add(at))); ctx.Err() != nil {
+		if load.Sleep(ctx, time.Until(begun.Add(at))); ctx.Err() != nil {
 			break
 		}
 		e.stream(p, n, s)

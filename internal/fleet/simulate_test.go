@@ -99,7 +99,7 @@ func (s *simulation) worker(shard int) error {
 	pub := &publisher{worker: w, round: 1, digest: newDigest(), giveUp: ctx, last: begin.Add(time.Hour)}
 	seconds, left := int(p.Job.Duration/time.Second), part(int(p.Job.Rate*p.Job.Duration.Seconds()), shard, s.Workers)
 	for second := range seconds {
-		pause(ctx, time.Until(begin.Add(time.Duration(second+1)*time.Second)))
+		load.Sleep(ctx, time.Until(begin.Add(time.Duration(second+1)*time.Second)))
 		n := left / (seconds - second)
 		left -= n
 		if err := pub.publish(simulated(shard, second, n, second == seconds-1)); err != nil {

@@ -212,7 +212,7 @@ func (w *worker) enter(ctx context.Context, end time.Time) error {
 				Mend: "start it: assay load --bus " + w.opts.Bus.URL + " --run " + w.opts.Run + " --workers N URL; or check --run", Err: err,
 			}
 		}
-		pause(ctx, redialEvery)
+		load.Sleep(ctx, redialEvery)
 	}
 }
 
@@ -270,7 +270,7 @@ func (w *worker) beats(ctx context.Context) {
 		if text, err := json.Marshal(b); err == nil {
 			_ = w.nc.Publish(w.names.beat(), text) // the next one follows
 		}
-		pause(ctx, w.card.Beat)
+		load.Sleep(ctx, w.card.Beat)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestTheErrorOfAClockIsABound(t *testing.T) {
 	}
 	off, err := measure(t.Context(), nc, "clock", func() time.Time {
 		now := time.Now()
-		pause(t.Context(), 30*time.Millisecond) // as a process that is not scheduled
+		load.Sleep(t.Context(), 30*time.Millisecond) // as a process that is not scheduled
 		return now
 	})
 	if err != nil || off.Offset.Abs() > off.Error {

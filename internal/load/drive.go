@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 		if s.base, err = s.crew.Begin(ctx); err != nil {
 			return &EngineError{err}
 		}
-		if !sleep(ctx, time.Until(s.base)) {
+		if !Sleep(ctx, time.Until(s.base)) {
 			s.base = time.Now() // interrupted before anything began
 		}
 	}
@@ -89,7 +90,7 @@ func (s *session) abandoned(r *bundle.LoadReport) bool {
 	if s.crew == nil || s.crew.Aborted() == "" {
 		return false
 	}
-	prefer(&r.Aborted, s.crew.Aborted())
+	r.Aborted = cmp.Or(r.Aborted, s.crew.Aborted())
 	return true
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -54,19 +55,13 @@ var errNoURL = errors.New("the plan does not name the URL of the target, because
 
 // At returns the options of the target for a worker that has these: its own URL, user, shell and paths come first.
 func (a Aim) At(own target.Options) (target.Options, error) {
-	prefer(&own.URL, a.URL)
-	prefer(&own.User, a.User)
-	prefer(&own.UserAgent, a.UserAgent)
+	own.URL = cmp.Or(own.URL, a.URL)
+	own.User = cmp.Or(own.User, a.User)
+	own.UserAgent = cmp.Or(own.UserAgent, a.UserAgent)
 	if len(own.Shell) == 0 {
 		own.Shell = a.Shell
 	}
-	paths := map[string]string{}
-	for _, from := range []map[string]string{a.Paths, own.Paths} {
-		for surface, path := range from {
-			paths[surface] = path
-		}
-	}
-	own.Paths, own.TimeScale = paths, a.TimeScale
+	own.Paths, own.TimeScale = merged(a.Paths, own.Paths), a.TimeScale
 	if own.URL == "" {
 		return own, errNoURL
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (o *Options) resolveClasses() error {
 	o.classes = slices.Clone(o.classes)
 	for i := range o.classes {
 		c := &o.classes[i]
-		prefer(&c.Protocol, usual)
+		c.Protocol = cmp.Or(c.Protocol, usual)
 		if err := resolveWire(c); err != nil {
 			return err
 		}
@@ -63,23 +64,23 @@ func (o *Options) resolveClasses() error {
 			return errors.New("protocol grpc needs HTTP/2: use http h2c (h2-tls for https), or protocol grpc-web, which runs on any")
 		}
 		if c.Protocol == ProtocolGRPC {
-			prefer(&o.HTTP, h2)
+			o.HTTP = cmp.Or(o.HTTP, h2)
 		}
 		if strings.ContainsRune(c.Command, 0) {
 			return errors.New("the command holds a NUL character")
 		}
 		if c.Command != "" {
-			prefer(&c.Expect, "same")
+			c.Expect = cmp.Or(c.Expect, "same")
 		}
 		if _, err := checkOf(c); err != nil {
 			return err
 		}
-		prefer(&c.Within, defaultWithin)
+		c.Within = cmp.Or(c.Within, defaultWithin)
 		if c.Lines > 0 && o.Plan == "" {
 			c.Within = withinLines
 		}
 	}
-	prefer(&o.HTTP, HTTP11)
+	o.HTTP = cmp.Or(o.HTTP, HTTP11)
 	if o.HTTP != HTTP11 && slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.Protocol == ProtocolWS }) {
 		return fmt.Errorf("protocol ws upgrades a connection of HTTP/1.1, which http %s does not have: use http 1.1, and no class with grpc", o.HTTP)
 	}
@@ -101,9 +102,9 @@ func resolveWire(c *scenarios.WorkloadClass) error {
 		return errors.New("protocol ws has no codec, its output is raw: leave the codec out")
 	}
 	if c.Protocol == ProtocolGRPC || c.Protocol == ProtocolWeb {
-		prefer(&c.Codec, CodecProto)
+		c.Codec = cmp.Or(c.Codec, CodecProto)
 	}
-	prefer(&c.Codec, CodecJSON)
+	c.Codec = cmp.Or(c.Codec, CodecJSON)
 	for _, v := range []struct {
 		name, value string
 		legal       []string

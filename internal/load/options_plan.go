@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -32,24 +33,16 @@ func (o *Options) resolvePlan() error {
 	for _, t := range w.Thresholds {
 		o.conditions = append(o.conditions, Condition{Expr: t.Expr, Abort: t.Abort, Delay: t.Delay})
 	}
-	prefer(&o.HTTP, w.HTTP)
-	prefer(&o.Seed, w.Seed)
-	prefer(&o.Ramp, w.Ramp)
+	o.HTTP = cmp.Or(o.HTTP, w.HTTP)
+	o.Seed = cmp.Or(o.Seed, w.Seed)
+	o.Ramp = cmp.Or(o.Ramp, w.Ramp)
 	if w.AtOnce {
-		prefer(&o.Ramp, AtOnce)
+		o.Ramp = cmp.Or(o.Ramp, AtOnce)
 	}
-	prefer(&o.Duration, w.Duration)
-	prefer(&o.Count, w.Count)
-	prefer(&o.Warmup, w.Warmup)
+	o.Duration = cmp.Or(o.Duration, w.Duration)
+	o.Count = cmp.Or(o.Count, w.Count)
+	o.Warmup = cmp.Or(o.Warmup, w.Warmup)
 	return nil
-}
-
-// prefer sets v to or if v has no value.
-func prefer[T comparable](v *T, or T) {
-	var zero T
-	if *v == zero {
-		*v = or
-	}
 }
 
 func stagesOf(w *scenarios.Workload) []Stage {

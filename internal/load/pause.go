@@ -16,8 +16,8 @@ type Pause struct {
 // errNoPause is the error of a pause that this machine or this run cannot make.
 var errNoPause = errors.New("a pause needs worker processes on this machine, and a system that can stop them")
 
-// sleep waits for a time; it returns false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for a time; it returns false when ctx ends first.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

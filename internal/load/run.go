@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"time"
@@ -107,25 +108,26 @@ func prepare(o Options) (*session, error) {
 	return s, nil
 }
 
-// withProfile completes the options of a target.
-func (s *session) withProfile(o target.Options, profile *scenarios.Profile) target.Options {
-	o.UserAgent = "assay/" + s.opts.Version
-	paths := map[string]string{}
-	for _, from := range []map[string]string{profile.Paths, o.Paths} {
-		for surface, path := range from {
-			paths[surface] = path
-		}
-	}
-	o.Paths = paths
+// WithProfile completes the options of a target for this version of the program.
+func WithProfile(o target.Options, profile *scenarios.Profile, version string) target.Options {
+	o.UserAgent, o.Paths = "assay/"+version, merged(profile.Paths, o.Paths)
 	if len(o.Shell) == 0 {
 		o.Shell = profile.Shell
 	}
 	return o
 }
 
+// merged returns all paths; those of own come first.
+func merged(paths, own map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, paths)
+	maps.Copy(all, own)
+	return all
+}
+
 // aim makes the target and the plan.
 func (s *session) aim(profile *scenarios.Profile) (err error) {
-	o := s.withProfile(s.opts.Target, profile)
+	o := WithProfile(s.opts.Target, profile, s.opts.Version)
 	if s.target, err = target.New(o); err != nil {
 		return err
 	}

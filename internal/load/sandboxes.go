@@ -53,7 +53,7 @@ func (s *session) spread(profile *scenarios.Profile) (err error) {
 		return nil
 	}
 	for _, o := range s.opts.Sandboxes.Targets {
-		s.fullBoxes = append(s.fullBoxes, s.withProfile(o, profile))
+		s.fullBoxes = append(s.fullBoxes, WithProfile(o, profile, s.opts.Version))
 	}
 	s.plan.Sandboxes, err = targetsOf(s.fullBoxes, s.target.Redactor())
 	return err
@@ -123,7 +123,7 @@ func (o *Options) FirstCommand(ctx context.Context, at target.Options) error {
 	if err != nil {
 		return err
 	}
-	t, err := target.New((&session{opts: r}).withProfile(at, profile))
+	t, err := target.New(WithProfile(at, profile, r.Version))
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (d *Dialect) completes(ctx context.Context, p *Plan, start *Request) error 
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(start.HTTP(ctx, p))
 	if err != nil {
-		return errors.New(reason(err))
+		return errors.New(Reason(err))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, firstAnswer))
@@ -157,7 +157,7 @@ func (d *Dialect) completes(ctx context.Context, p *Plan, start *Request) error 
 	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("HTTP %d: %.200s", resp.StatusCode, strings.TrimSpace(string(body)))
 	case err != nil:
-		return fmt.Errorf("the response to its first command is cut off: %s", reason(err))
+		return fmt.Errorf("the response to its first command is cut off: %s", Reason(err))
 	case !d.StreamType(kind):
 		return fmt.Errorf("the content type of its first command is %.80q", kind)
 	case d.Protocol == ProtocolNDJSON:

@@ -139,7 +139,7 @@ func (s *scraper) unread(r *Request, err error) error {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return &noAnswerError{r.Path, s.client.Timeout}
 	}
-	return fmt.Errorf("GET %s: %s", r.Path, reason(err))
+	return fmt.Errorf("GET %s: %s", r.Path, Reason(err))
 }
 
 // noAnswerError is a scrape without a whole answer in time.
@@ -154,9 +154,9 @@ func (e *noAnswerError) Error() string {
 
 func (s *scraper) close() { s.client.CloseIdleConnections() }
 
-// reason returns the text of the system's error, which has no addresses in it, so that
+// Reason returns the text of the system's error, which has no addresses in it, so that
 // equal failures have equal messages.
-func reason(err error) string {
+func Reason(err error) string {
 	var sys syscall.Errno
 	if errors.As(err, &sys) {
 		return sys.Error()

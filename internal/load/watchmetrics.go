@@ -210,7 +210,7 @@ func (w *counterWatch) fail(name string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed++; w.failed == 1 {
-		w.failure = fmt.Sprintf("%s: the scrape failed: %s", name, reason(err))
+		w.failure = fmt.Sprintf("%s: the scrape failed: %s", name, Reason(err))
 	}
 }
 

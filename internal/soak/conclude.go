@@ -3,7 +3,6 @@ package soak
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -417,6 +416,3 @@ func events(r *bundle.SoakReport) []bundle.SoakEvent {
 	slices.SortStableFunc(all, func(a, b bundle.SoakEvent) int { return cmp.Compare(a.AtMS, b.AtMS) })
 	return all
 }
-
-// Work returns the names of the work that is no stream, sorted.
-func Work(r *bundle.SoakReport) []string { return slices.Sorted(maps.Keys(r.Totals.Work)) }

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -96,11 +97,11 @@ func (silent) End()                          {}
 
 // resolved returns the options with their defaults. Its errors are mistakes of the user.
 func (o Options) resolved() (Options, error) {
-	prefer(&o.Duration, DefaultDuration)
-	prefer(&o.Window, min(DefaultWindow, max(o.Duration/12, LeastWindow)))
-	prefer(&o.Warmup, min(warmWindows*o.Window, o.Duration/4))
-	prefer(&o.Rate, DefaultRate)
-	prefer(&o.Confidence, DefaultConfidence)
+	o.Duration = cmp.Or(o.Duration, DefaultDuration)
+	o.Window = cmp.Or(o.Window, min(DefaultWindow, max(o.Duration/12, LeastWindow)))
+	o.Warmup = cmp.Or(o.Warmup, min(warmWindows*o.Window, o.Duration/4))
+	o.Rate = cmp.Or(o.Rate, DefaultRate)
+	o.Confidence = cmp.Or(o.Confidence, DefaultConfidence)
 	if m := o.check(o.Duration); m != nil {
 		return o, fmt.Errorf("--%s %w", m.flag, m)
 	}
@@ -126,14 +127,6 @@ func (o Options) resolved() (Options, error) {
 func (o Options) Validate() error {
 	_, err := o.resolved()
 	return err
-}
-
-// prefer sets v to or if v has no value.
-func prefer[T comparable](v *T, or T) {
-	var zero T
-	if *v == zero {
-		*v = or
-	}
 }
 
 // windows returns the number of windows.

@@ -16,6 +16,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/load"
 	"assay/internal/soak/client"
 )
 
@@ -177,10 +178,7 @@ func (s *sampler) rest(ctx context.Context) (resting, minima map[string]float64)
 	resting = map[string]float64{}
 	for n := range restSamples {
 		if n > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(restBetween):
-			}
+			load.Sleep(ctx, restBetween)
 		}
 		values := s.sample(ctx)
 		if s.entries != nil {

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,26 +127,16 @@ func ms(n int64) time.Duration {
 // aim connects to the target, probes its features and makes the plan.
 func (s *soak) aim(ctx context.Context) error {
 	o := &s.opts
-	prefer(&o.Load.Profile, "connect")
+	o.Load.Profile = cmp.Or(o.Load.Profile, "connect")
 	if o.Load.Target.Embedded {
 		o.Load.Profile = "full"
 	}
-	prefer(&o.Load.HTTP, load.HTTP11)
+	o.Load.HTTP = cmp.Or(o.Load.HTTP, load.HTTP11)
 	profile, err := scenarios.LoadProfile(o.Load.Profile)
 	if err != nil {
 		return err
 	}
-	t := o.Load.Target
-	t.UserAgent = tool + "/" + o.Load.Version
-	paths := map[string]string{}
-	for _, from := range []map[string]string{profile.Paths, t.Paths} {
-		for surface, path := range from {
-			paths[surface] = path
-		}
-	}
-	if t.Paths = paths; len(t.Shell) == 0 {
-		t.Shell = profile.Shell
-	}
+	t := load.WithProfile(o.Load.Target, profile, o.Load.Version)
 	if s.target, err = target.New(t); err != nil {
 		return err
 	}
@@ -366,10 +357,7 @@ func (s *soak) window(ctx context.Context, index int) (*bundle.SoakWindow, error
 	w.Resources, w.Minima = s.sampler.rest(context.WithoutCancel(ctx))
 	w.Partial = ctx.Err() != nil || r.Aborted != ""
 	if rest := length - (s.elapsed() - from); rest > 0 && ctx.Err() == nil && r.Aborted == "" {
-		select {
-		case <-ctx.Done():
-		case <-time.After(rest):
-		}
+		load.Sleep(ctx, rest)
 	}
 	w.ToMS = s.elapsed().Milliseconds()
 	s.blameFaults(w, s.faults)

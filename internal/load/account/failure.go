@@ -54,12 +54,12 @@ func Closed(during, cutOff bool) *Failure {
 // Broken returns the failure of a connection with an error at a time: see WhileSending.
 func Broken(err error, when string) *Failure {
 	if machine.Exhausted(err) {
-		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine lacks resources: " + reason(err) + " " + when}
+		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine lacks resources: " + load.Reason(err) + " " + when}
 	}
 	if f := BrokenTLS(err); f != nil {
 		return f
 	}
-	return &Failure{Outcome: bundle.StreamReset, Detail: reason(err) + " " + when}
+	return &Failure{Outcome: bundle.StreamReset, Detail: load.Reason(err) + " " + when}
 }
 
 // The times at which a connection breaks.
@@ -86,23 +86,13 @@ func Dial(err error, limit time.Duration) *Failure {
 	}
 	switch {
 	case machine.Exhausted(err):
-		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine cannot open more connections: " + reason(err)}
+		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine cannot open more connections: " + load.Reason(err)}
 	case is(os.ErrDeadlineExceeded, context.DeadlineExceeded, syscall.ETIMEDOUT):
 		return ConnectTimeout(limit)
 	case is(syscall.ECONNREFUSED, syscall.ECONNRESET):
-		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was refused: " + reason(err)}
+		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was refused: " + load.Reason(err)}
 	}
-	return &Failure{Outcome: bundle.StreamConnectTimeout, Detail: "no connection: " + reason(err)}
-}
-
-// reason returns the text of the system's error, which has no addresses in it, so that
-// equal failures have equal messages.
-func reason(err error) string {
-	var sys syscall.Errno
-	if errors.As(err, &sys) {
-		return sys.Error()
-	}
-	return err.Error()
+	return &Failure{Outcome: bundle.StreamConnectTimeout, Detail: "no connection: " + load.Reason(err)}
 }
 
 // NoSettings returns the failure of an HTTP/2 connection on which SETTINGS did not come in time.

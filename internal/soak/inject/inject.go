@@ -92,7 +92,7 @@ func (i *Injector) During(ctx context.Context, window int, length time.Duration,
 	c := client.New(i.target, run)
 	defer c.Close()
 	p := &probe{client: c}
-	if !wait(ctx, length/3) {
+	if !load.Sleep(ctx, length/3) {
 		return nil, c.Ledger
 	}
 	kind := i.kinds[(window-1)%len(i.kinds)]
@@ -107,21 +107,11 @@ func (i *Injector) During(ctx context.Context, window int, length time.Duration,
 	return []bundle.SoakInjection{f}, c.Ledger
 }
 
-// wait waits for a time; false if ctx ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
 // inject injects one fault for a time.
 func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d time.Duration, f *bundle.SoakInjection) {
 	if kind.proxied {
 		i.proxy.set(kind.Name)
-		wait(ctx, d)
+		load.Sleep(ctx, d)
 		i.proxy.set("")
 		return
 	}
@@ -192,14 +182,14 @@ const ticking = "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); sleep 0.1; do
 
 // leave starts a command over a connection of its own, reads its start, hangs for a time, and resets the connection.
 func (i *Injector) leave(ctx context.Context, run string, hang time.Duration) bundle.LoadLedger {
-	return i.alone(run, ticking, func(net.Conn) { wait(ctx, hang) })
+	return i.alone(run, ticking, func(net.Conn) { load.Sleep(ctx, hang) })
 }
 
 // slowly reads a flood at a low rate, and then leaves.
 func (i *Injector) slowly(ctx context.Context, run string, d time.Duration) bundle.LoadLedger {
 	return i.alone(run, fmt.Sprintf("seq 1 %d", floodLines), func(c net.Conn) {
 		piece := make([]byte, slowPiece)
-		for end := time.Now().Add(d); time.Now().Before(end) && wait(ctx, slowEvery); {
+		for end := time.Now().Add(d); time.Now().Before(end) && load.Sleep(ctx, slowEvery); {
 			if _, err := c.Read(piece); err != nil {
 				break
 			}
@@ -281,7 +271,7 @@ func (p *probe) learn(ctx context.Context) {
 		if d, ok := p.once(); ok {
 			all = append(all, d)
 		}
-		if !wait(ctx, between) {
+		if !load.Sleep(ctx, between) {
 			return
 		}
 	}
@@ -314,7 +304,7 @@ func (p *probe) recovered(ctx context.Context) (ms *int64, why string) {
 			n := first.Milliseconds()
 			return &n, ""
 		}
-		if !wait(ctx, between) {
+		if !load.Sleep(ctx, between) {
 			return nil, "the window ended first"
 		}
 	}
