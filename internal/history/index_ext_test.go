@@ -121,19 +121,6 @@ func TestADamagedIndexIsBuiltAgain(t *testing.T) {
 	}
 }
 
-// An index of an older version of Assay has no application id.
-func TestAnIndexWithoutAnApplicationIDIsOurs(t *testing.T) {
-	dir := twenty(t)
-	o := history.Options{Paths: []string{dir}, Index: filepath.Join(t.TempDir(), "history.db")}
-	load(t, o)
-	execute(t, o.Index, "PRAGMA application_id = 0")
-	load(t, o)
-	execute(t, o.Index, "UPDATE run SET started = 'x'")
-	if h := load(t, o); len(h.Groups) != 2 || len(h.Groups[0].Runs) != 20 {
-		t.Errorf("%d groups, skipped %.200v", len(h.Groups), h.Skipped)
-	}
-}
-
 // Opening a pipe would wait for its writer.
 func TestAPipeIsNoIndex(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pipe")

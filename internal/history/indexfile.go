@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -18,9 +17,6 @@ import (
 
 // applicationID marks a database as an index of Assay: "assy" in the header of the file.
 const applicationID = 0x61737379
-
-// oldTable begins the statement of the table run. An index of an older version has it, and no application id.
-const oldTable = "CREATE TABLE run (path TEXT PRIMARY KEY, digest TEXT NOT NULL, kind TEXT NOT NULL"
 
 // openIndex opens an index, or makes one. "" is one in memory. An index of Assay that is damaged, or of another version,
 // is replaced; any other file is refused.
@@ -123,17 +119,16 @@ func (x *index) prepare(ctx context.Context) error {
 	if _, err := x.db.ExecContext(ctx, "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"); err != nil {
 		return x.failed(ctx, err)
 	}
-	var version, id, all, old, rows int
-	err := x.db.QueryRowContext(ctx, "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master), "+
-		"(SELECT count(*) FROM sqlite_master WHERE substr(sql, 1, length(?1)) = ?1) FROM pragma_user_version, pragma_application_id", oldTable).
-		Scan(&version, &id, &all, &old)
+	var version, id, all, rows int
+	err := x.db.QueryRowContext(ctx, "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version, pragma_application_id").
+		Scan(&version, &id, &all)
 	switch {
 	case err != nil:
 		return x.failed(ctx, err)
 	case version == 0 && id == 0 && all == 0:
 		_, err := x.db.ExecContext(ctx, "BEGIN IMMEDIATE;"+tables+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT", indexVersion, applicationID))
 		return x.failed(ctx, err)
-	case id != applicationID && (id != 0 || old == 0):
+	case id != applicationID:
 		return notOurs(x.file)
 	case version != indexVersion:
 		return fmt.Errorf("%w: its version is %d, want %d", errDamaged, version, indexVersion)
@@ -148,12 +143,12 @@ func (x *index) replaceable(ctx context.Context) error {
 			return err
 		}
 	}
-	const idAt, page = 68, 64 << 10 // the offset of the application id, and the size of the longest page
-	head, err := headOf(x.file, page)
+	const idAt = 68 // the offset of the application id
+	head, err := headOf(x.file, idAt+4)
 	if err != nil {
 		return err
 	}
-	if len(head) >= idAt+4 && binary.BigEndian.Uint32(head[idAt:]) == applicationID || bytes.Contains(head, []byte(oldTable)) {
+	if len(head) == idAt+4 && binary.BigEndian.Uint32(head[idAt:]) == applicationID {
 		return nil
 	}
 	return fmt.Errorf("the file %s is a damaged database, perhaps of another program: remove it or name another", x.file)

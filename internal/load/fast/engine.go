@@ -23,10 +23,6 @@ type Engine struct {
 	// process may use (GOMAXPROCS), as far as the plan has work enough for them: see
 	// [Engine.EventLoops].
 	Loops int
-	// Nap is how long a loop sleeps between two polls of its sockets, so that each poll
-	// returns many events. The kernel's stamps give the arrival times. 0 chooses the time by
-	// the load; a negative value is no sleep.
-	Nap time.Duration
 }
 
 var (
@@ -159,7 +155,7 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 			}
 			return nil, err
 		}
-		l.dialer, l.starts, l.known, l.resting.fixed = d, withKeys(starts), make([]knownHead, len(starts)), e.Nap
+		l.dialer, l.starts, l.known = d, withKeys(starts), make([]knownHead, len(starts))
 		l.others, l.resting.others = n-1, n-1
 		if l.shakes.config = config; config != nil {
 			l.plain = make([]byte, 0, readSize+tlsloop.MaxRecord)

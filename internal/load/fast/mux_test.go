@@ -291,33 +291,6 @@ func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 	}
 }
 
-// MAX_CONCURRENT_STREAMS is respected: other streams wait, and are blocked if they wait too long.
-func TestStreamsWaitForRoom(t *testing.T) {
-	t.Parallel()
-	most := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
-	addr := h2(t, most, func(*peer, uint32) { t.Error("a stream was opened") })
-	q := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
-		p.HTTP, p.Streams, p.Count = load.H2C, 3, 3
-		p.Limits.Connect, p.Limits.FirstEvent = loadtest.Soon, loadtest.Later // which bounds the handshake, too
-	}))
-	for _, r := range q.Results {
-		if r.Outcome != bundle.StreamBlocked {
-			t.Errorf("%+v", r)
-		}
-	}
-	if len(q.Results) != 3 {
-		t.Errorf("%d results", len(q.Results))
-	}
-	one := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}
-	addr = h2(t, one, func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) })
-	q = loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
-	for _, r := range q.Results {
-		if r.Outcome != bundle.StreamOK {
-			t.Errorf("%+v", r)
-		}
-	}
-}
-
 // A peer whose table for our fields is smaller than the default gets a table size update.
 func TestASmallerTableIsAgreedTo(t *testing.T) {
 	for _, size := range []uint32{0, 100, 4096, 1 << 20} {

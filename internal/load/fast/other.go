@@ -5,16 +5,14 @@ package fast
 import (
 	"context"
 	"errors"
-	"time"
 
 	"assay/internal/load"
 )
 
 // Engine is not available on this system: use package portable.
 type Engine struct {
-	// Loops and Nap are as on Linux.
+	// Loops is as on Linux.
 	Loops int
-	Nap   time.Duration
 }
 
 var (

@@ -223,9 +223,6 @@ func TestALoopRestsAsLongAsItPays(t *testing.T) {
 	if short := r.next(64, 60); long != shortMost || short >= long {
 		t.Errorf("%v while few end, %v when many do", long, short)
 	}
-	if r := (rest{fixed: -1}); r.next(20_000, 0) > 0 || r.longest(20_000) != 0 {
-		t.Error("it rests with a negative Nap")
-	}
 }
 
 func TestLoopbackSourcesWhenPortsRunShort(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The lengths of a rest. Many held streams have rare events: a rest of 1 ms reduces the CPU
+// The lengths of a rest, in which events gather, so that a poll returns many of them. The kernel's stamps give the arrival
+// times. Many held streams have rare events: a rest of 1 ms reduces the CPU
 // time to a third, 5 ms to a quarter. Short streams end all the time: there the loop rests
 // until a good part of the open streams has events.
 const (
@@ -22,16 +23,13 @@ const (
 
 // rest computes how long a loop sleeps before it polls its sockets again.
 type rest struct {
-	fixed  time.Duration // Engine.Nap; 0 means that next decides
-	others int           // loops beside this one, which have about as many open streams
+	others int // loops beside this one, which have about as many open streams
 	short  time.Duration
 }
 
 // next returns the length of the next rest, after a turn in which ended streams ended.
 func (r *rest) next(open, ended int) time.Duration {
 	switch {
-	case r.fixed != 0:
-		return r.fixed
 	case open*(1+r.others) >= veryManyOpen:
 		return veryManyNap
 	case open*(1+r.others) >= manyOpen:
@@ -49,8 +47,6 @@ func (r *rest) next(open, ended int) time.Duration {
 // longest returns the longest rest with a number of open streams.
 func (r *rest) longest(open int) time.Duration {
 	switch {
-	case r.fixed != 0:
-		return max(r.fixed, 0)
 	case open*(1+r.others) >= veryManyOpen:
 		return veryManyNap
 	case open*(1+r.others) >= manyOpen:

@@ -15,14 +15,18 @@ import (
 	"assay/internal/load/portable"
 )
 
+// engines returns every driver of this system.
+func engines() []load.Engine {
+	if fast.Available() {
+		return []load.Engine{portable.Engine{}, fast.Engine{}}
+	}
+	return []load.Engine{portable.Engine{}}
+}
+
 // each runs a test with every driver of this system.
 func each(t *testing.T, test func(t *testing.T, e load.Engine)) {
 	t.Helper()
-	engines := []load.Engine{portable.Engine{}}
-	if fast.Available() {
-		engines = append(engines, fast.Engine{})
-	}
-	for _, e := range engines {
+	for _, e := range engines() {
 		t.Run(e.Name(), func(t *testing.T) { test(t, e) })
 	}
 }
