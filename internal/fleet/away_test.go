@@ -36,14 +36,10 @@ func TestAnInterruptWhileTheBusIsAway(t *testing.T) {
 	o.Workers, o.Fleet = 1, hasty{New(Options{Version: testVersion, Bus: &bus, Run: "cut", Wait: time.Minute})}
 	var w team
 	w.come(ctx, WorkerOptions{Bus: bus, Run: "cut", Shard: -1, Worker: load.Worker{Engines: []load.Engine{&scripted{}}}, forsaken: time.Second})
-	once := false
-	o.Progress = ticks{func(tick load.Tick) {
-		if tick.Completed > 0 && !once {
-			once = true
-			b.down()
-			stop()
-		}
-	}}
+	o.Progress = first(func() {
+		b.down()
+		stop()
+	})
 	r, err := load.Run(ctx, o)
 	w.Wait()
 	if err != nil || !r.Interrupted || r.Streams.Completed == 0 || !strings.Contains(r.Workers[0].Lost, "was away for") {
@@ -103,13 +99,7 @@ func TestABusThatIsGoneForGood(t *testing.T) {
 	o.Workers, o.Fleet = 1, New(Options{Version: testVersion, Bus: &bus, Run: "gone", Wait: time.Minute, forsaken: 2 * time.Second})
 	var w team
 	w.come(t.Context(), WorkerOptions{Bus: bus, Run: "gone", Shard: -1, Worker: load.Worker{Engines: []load.Engine{&scripted{}}}, forsaken: 2 * time.Second})
-	once := false
-	o.Progress = ticks{func(tick load.Tick) {
-		if tick.Completed > 0 && !once {
-			once = true
-			b.down()
-		}
-	}}
+	o.Progress = first(b.down)
 	r, err := load.Run(t.Context(), o)
 	w.Wait()
 	if err != nil || r.Verdict != bundle.LoadInconclusive || r.Streams.Completed == 0 || !strings.Contains(r.Workers[0].Lost, "was away for ") {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -93,14 +92,10 @@ func TestARunWithoutWorkersEnds(t *testing.T) {
 	f := local(Options{Policy: Degrade})
 	o := mixed(t, &scripted{}, 100, time.Hour)
 	o.Workers, o.Fleet = 2, f
-	once := false
-	o.Progress = ticks{func(tick load.Tick) {
-		if tick.Completed > 0 && !once {
-			once = true
-			_ = syscall.Kill(f.pid(0), syscall.SIGKILL)
-			_ = syscall.Kill(f.pid(1), syscall.SIGKILL)
-		}
-	}}
+	o.Progress = first(func() {
+		_ = syscall.Kill(f.pid(0), syscall.SIGKILL)
+		_ = syscall.Kill(f.pid(1), syscall.SIGKILL)
+	})
 	r, err := load.Run(t.Context(), o)
 	if err != nil || r.Verdict != bundle.LoadInconclusive || r.Workers[0].Lost == "" || r.Workers[1].Lost == "" || r.Streams.Completed == 0 {
 		t.Errorf("%v, %+v", err, r)
@@ -115,11 +110,7 @@ func TestAnInterruptEndsTheWorkers(t *testing.T) {
 	f := local(Options{})
 	o := mixed(t, &scripted{}, 100, time.Hour)
 	o.Workers, o.Fleet = 2, f
-	o.Progress = ticks{func(tick load.Tick) {
-		if tick.Completed > 0 {
-			stop()
-		}
-	}}
+	o.Progress = first(stop)
 	r, err := load.Run(ctx, o)
 	if err != nil || !r.Interrupted || r.Streams.Completed == 0 || r.Workers[0].Lost+r.Workers[1].Lost != "" || r.Streams.Begun != r.Streams.Completed {
 		t.Errorf("%v, %+v", err, r)
@@ -153,17 +144,14 @@ func TestABusThatIsRestartedLosesNothing(t *testing.T) {
 	whole := started(t, o)
 	e := &scripted{}
 	o.Engine = e
-	var restarts atomic.Int32
 	restarted := make(chan struct{})
-	o.Progress = ticks{func(tick load.Tick) {
-		if tick.Completed > 0 && restarts.CompareAndSwap(0, 1) {
-			go func() {
-				defer close(restarted)
-				b.down()
-				b.up()
-			}()
-		}
-	}}
+	o.Progress = first(func() {
+		go func() {
+			defer close(restarted)
+			b.down()
+			b.up()
+		}()
+	})
 	r := conduct(t, b.bus(), "restarted", e, o, 2)
 	<-restarted
 	want, err := whole()

@@ -141,13 +141,7 @@ func TestARunThatSomebodyElseEndsIsInconclusive(t *testing.T) {
 	var w team
 	w.come(t.Context(), WorkerOptions{Bus: b, Run: "shared", Shard: -1, Worker: load.Worker{Engines: []load.Engine{e}}})
 	begun := make(chan struct{})
-	once := false
-	o.Progress = ticks{func(tick load.Tick) {
-		if tick.Completed > 0 && !once {
-			once = true
-			close(begun)
-		}
-	}}
+	o.Progress = first(func() { close(begun) })
 	w.Go(func() {
 		<-begun
 		ctx, stop := context.WithCancel(t.Context())

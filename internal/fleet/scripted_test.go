@@ -239,6 +239,16 @@ func (ticks) Begin(string, time.Duration, int) {}
 func (p ticks) Tick(t load.Tick)               { p.tick(t) }
 func (ticks) End()                             {}
 
+// first calls do when the first streams of a run have ended.
+func first(do func()) ticks {
+	var once sync.Once
+	return ticks{func(t load.Tick) {
+		if t.Completed > 0 {
+			once.Do(do)
+		}
+	}}
+}
+
 // spy keeps the crew of a run.
 type spy struct {
 	*Fleet

@@ -15,15 +15,17 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// mixed is a plan whose streams end by themselves, are killed or hung up on.
+// mixed is a plan whose streams end by themselves, are killed or hung up on, think, or get input.
 func mixed(p *load.Plan) {
 	p.Count, p.Streams, p.Seed = 60, 12, 5
 	p.Limits = load.DefaultLimits(1)
-	ticks, short := p.Classes[0].Dialect, p.Classes[0].Dialect
+	ticks, short, input := p.Classes[0].Dialect, p.Classes[0].Dialect, p.Classes[0].Dialect
 	ticks.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
+	input.Command, input.Stdin = "cat", input.Protocol != load.ProtocolWS
 	p.Classes = []load.Class{
 		{Name: "ticks", Share: 2, Dialect: ticks, Check: load.Check{Kind: load.CheckSequence}, Endless: true, KillShare: 0.5, DisconnectShare: 0.5, Within: 50 * time.Millisecond},
-		{Name: "short", Share: 1, Dialect: short, Check: load.Check{Kind: load.CheckSame}},
+		{Name: "short", Share: 1, Dialect: short, Check: load.Check{Kind: load.CheckSame}, Think: 5 * time.Millisecond},
+		{Name: "input", Share: 1, Dialect: input, Check: load.Check{Kind: load.CheckSequence, First: 1, Lines: 2}, Stdin: []byte("1\n2\n")},
 	}
 }
 

@@ -3,20 +3,15 @@
 package fast_test
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"testing"
-	"time"
 
-	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
-	"assay/internal/load/portable"
 	"assay/internal/wire"
 )
 
@@ -52,46 +47,6 @@ func TestBothEnginesJudgeBrokenFramesAlike(t *testing.T) {
 		if same(t, slow, quick); t.Failed() {
 			t.Fatalf("frames %d: %q", n, text)
 		}
-	}
-}
-
-// The mix over WebSocket has kills, hang-ups, think time and input.
-func TestBothEnginesKillAndHangUpWebSockets(t *testing.T) {
-	for _, e := range []load.Engine{portable.Engine{}, fast.Engine{}} {
-		t.Run(e.Name(), func(t *testing.T) {
-			t.Parallel()
-			gateway, err := zoo.Start(t.Context(), zoo.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer gateway.Close()
-			plan := loadtest.Plan(t, strings.TrimPrefix(gateway.URL(), "http://"), loadtest.OverWS, func(p *load.Plan) {
-				p.Count, p.Streams, p.Seed = 40, 8, 5
-				p.Limits = load.DefaultLimits(1)
-				ticks, short, input := p.Classes[0].Dialect, p.Classes[0].Dialect, p.Classes[0].Dialect
-				ticks.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
-				input.Command = "cat"
-				p.Classes = []load.Class{
-					{Name: "ticks", Share: 2, Dialect: ticks, Check: load.Check{Kind: load.CheckSequence}, Endless: true, KillShare: 0.5, DisconnectShare: 0.5, Within: 50 * time.Millisecond},
-					{Name: "short", Share: 1, Dialect: short, Check: load.Check{Kind: load.CheckSame}, Think: 5 * time.Millisecond},
-					{Name: "input", Share: 1, Dialect: input, Check: load.Check{Kind: load.CheckSequence, First: 1, Lines: 2}, Stdin: []byte("1\n2\n")},
-				}
-			})
-			q := loadtest.Drive(t.Context(), t, e, plan)
-			kinds := map[string]int{}
-			for _, r := range q.Results {
-				kinds[fmt.Sprintf("%v %d %v", r.Outcome, r.Fate, r.Disconnected)]++
-				if r.Outcome.Failed() || r.Outcome == bundle.StreamCancelled && !r.Disconnected || r.Message != "" {
-					t.Errorf("%+v", r)
-				}
-			}
-			ok := kinds[fmt.Sprintf("ok %d false", load.EndedOK)]
-			killed := kinds[fmt.Sprintf("killed %d false", load.FateKilled)]
-			gone := kinds[fmt.Sprintf("cancelled %d true", load.EndedHungUp)] + kinds[fmt.Sprintf("cancelled %d true", load.FateKilled)]
-			if ok+killed+gone != 40 || ok < 18 || ok > 22 || killed < 3 || gone < 3 {
-				t.Errorf("%v", kinds)
-			}
-		})
 	}
 }
 
