@@ -55,7 +55,7 @@ func (d *dialer) greet(ctx context.Context, raw net.Conn) (*guarded, error) {
 	one := make([]byte, 1)
 	for !bytes.HasSuffix(g.info, []byte("\n")) {
 		if len(g.info) == longestLine {
-			return nil, d.link.breaks(&protocolError{fmt.Sprintf("its first line is longer than %d bytes", longestLine)})
+			return nil, d.link.breaks(fmt.Errorf("its first line is longer than %d bytes", longestLine))
 		}
 		n, err := raw.Read(one)
 		if g.info = append(g.info, one[:n]...); err != nil && n == 0 {
