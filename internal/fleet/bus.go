@@ -167,7 +167,8 @@ func (b *Bus) connect(ctx context.Context, name string, patience time.Duration) 
 	}
 	for end := time.Now().Add(patience); ; {
 		if l.Conn, err = nats.Connect(b.URL, options...); err == nil {
-			return l, nil
+			l.js, err = jetstream.New(l.Conn)
+			return l, err
 		}
 		failure := b.explain(err)
 		if failure.final || time.Now().After(end) {

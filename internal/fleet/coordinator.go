@@ -22,7 +22,6 @@ type coordinator struct {
 	bus      Bus
 	embedded *embedded // nil: the bus is elsewhere
 	nc       *link
-	js       jetstream.JetStream
 	kv       jetstream.KeyValue
 	stream   jetstream.Stream
 	stop     context.CancelFunc
@@ -135,9 +134,6 @@ func open(ctx context.Context, o Options, order load.Order) (_ *coordinator, err
 		return nil, err
 	}
 	h.nc.limit = o.forsaken
-	if h.js, err = jetstream.New(h.nc.Conn); err != nil {
-		return nil, err
-	}
 	if err = h.create(ctx, hardEnd(&order.Job, &order.Limits)+keepFor); err != nil {
 		return nil, err
 	}
@@ -170,12 +166,12 @@ func (h *coordinator) create(ctx context.Context, keep time.Duration) error {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	var err error
-	h.kv, err = h.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: h.names.bucket(), Storage: storage, TTL: keep})
+	h.kv, err = h.nc.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: h.names.bucket(), Storage: storage, TTL: keep})
 	if errors.Is(err, jetstream.ErrBucketExists) {
 		return errExists(h.names.run)
 	}
 	if err == nil {
-		h.stream, err = h.js.CreateStream(ctx, jetstream.StreamConfig{
+		h.stream, err = h.nc.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: h.names.stream(), Subjects: []string{h.names.windows()}, Storage: storage, MaxAge: keep, Discard: jetstream.DiscardNew, AllowDirect: true,
 		})
 	}

@@ -83,11 +83,11 @@ const (
 
 // followWindows calls note with every window of a stream in its order, from a sequence number on, each of them once. Every
 // request is bounded in time, and after anything odd the reader begins anew behind the last window that it has.
-func followWindows(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, stream string, from uint64, note func(subject string, sequence uint64, payload []byte)) {
-	again(ctx, nc, func(ctx context.Context) {
+func followWindows(ctx context.Context, nc *link, stream string, from uint64, note func(subject string, sequence uint64, payload []byte)) {
+	again(ctx, nc.Conn, func(ctx context.Context) {
 		call, stop := context.WithTimeout(ctx, callWithin)
 		defer stop()
-		c, err := js.CreateConsumer(call, stream, jetstream.ConsumerConfig{
+		c, err := nc.js.CreateConsumer(call, stream, jetstream.ConsumerConfig{
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, AckPolicy: jetstream.AckNonePolicy,
 			InactiveThreshold: forgottenAfter, MemoryStorage: true, Replicas: 1,
 		})

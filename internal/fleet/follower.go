@@ -45,7 +45,7 @@ func (f *follower) run(ctx context.Context) error {
 	reading, stop := context.WithCancel(context.Background())
 	var listening crash.Group
 	listening.Go(func() {
-		followWindows(reading, h.nc.Conn, h.js, h.names.stream(), h.last+1, func(subject string, sequence uint64, payload []byte) {
+		followWindows(reading, h.nc, h.names.stream(), h.last+1, func(subject string, sequence uint64, payload []byte) {
 			select {
 			case f.windows <- stored{subject, sequence, payload}:
 			case <-reading.Done():

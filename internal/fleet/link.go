@@ -22,6 +22,7 @@ type link struct {
 	*nats.Conn
 
 	bus *Bus
+	js  jetstream.JetStream
 	// limit is how long the bus may be away.
 	limit time.Duration
 

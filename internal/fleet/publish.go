@@ -69,7 +69,7 @@ func (p *publisher) send(text []byte) error {
 	id := windowID{p.round, w.shard, w.attempt, p.digest.windows + 1}
 	for {
 		ctx, stop := context.WithTimeout(context.Background(), publishWithin)
-		_, err := w.js.Publish(ctx, w.names.window(id), text, jetstream.WithExpectLastSequencePerSubject(0))
+		_, err := w.nc.js.Publish(ctx, w.names.window(id), text, jetstream.WithExpectLastSequencePerSubject(0))
 		stop()
 		if err == nil || isStored(err) {
 			w.blocked("")

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/testkit"
@@ -65,9 +63,6 @@ func untilTaken(t *testing.T, b Bus, run string, shard int) {
 	}
 	defer nc.Close()
 	w := &worker{opts: WorkerOptions{Bus: b}, names: names{run}, nc: nc}
-	if w.js, err = jetstream.New(nc.Conn); err != nil {
-		t.Fatal(err)
-	}
 	if err := w.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +152,6 @@ func joinOnly(ctx context.Context, o WorkerOptions) error {
 		return err
 	}
 	defer w.nc.Close()
-	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
-		return err
-	}
 	if err := w.enter(ctx, time.Now().Add(o.Wait)); err != nil {
 		return err
 	}

@@ -34,16 +34,13 @@ func (h *coordinator) recall(ctx context.Context) (*load.Job, []byte, error) {
 		return nil, nil, err
 	}
 	h.nc.limit = h.opts.forsaken
-	if h.js, err = jetstream.New(h.nc.Conn); err != nil {
-		return nil, nil, err
-	}
 	var c card
 	var p plan
 	call, stop := context.WithTimeout(ctx, callWithin)
 	defer stop()
-	kv, err := h.js.KeyValue(call, h.names.bucket())
+	kv, err := h.nc.js.KeyValue(call, h.names.bucket())
 	if err == nil {
-		h.stream, err = h.js.Stream(call, h.names.stream())
+		h.stream, err = h.nc.js.Stream(call, h.names.stream())
 	}
 	for _, one := range []struct {
 		key  string

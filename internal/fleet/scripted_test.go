@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"assay/internal/bundle"
 	"assay/internal/load"
@@ -282,19 +281,14 @@ func (b *testBus) shrink(t *testing.T, stream string) {
 		return
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc.Conn)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	s, err := js.Stream(t.Context(), stream)
+	s, err := nc.js.Stream(t.Context(), stream)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	c := s.CachedInfo().Config
 	c.MaxBytes = 1
-	if _, err := js.UpdateStream(t.Context(), c); err != nil {
+	if _, err := nc.js.UpdateStream(t.Context(), c); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"assay/internal/bundle"
 	"assay/internal/load"
@@ -73,9 +72,6 @@ func (s *simulation) worker(shard int) error {
 		return err
 	}
 	defer w.nc.Close()
-	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
-		return err
-	}
 	if err := w.enter(ctx, time.Now().Add(time.Minute)); err != nil {
 		return err
 	}

@@ -105,9 +105,6 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	}
 	defer w.nc.Close()
 	w.nc.limit = o.forsaken
-	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
-		return err
-	}
 	if err := w.enter(ctx, end); err != nil {
 		return err
 	}
@@ -141,7 +138,6 @@ type worker struct {
 	opts    WorkerOptions
 	names   names
 	nc      *link
-	js      jetstream.JetStream
 	kv      jetstream.KeyValue
 	card    card
 	shard   int
@@ -220,7 +216,7 @@ func (w *worker) enter(ctx context.Context, end time.Time) error {
 func (w *worker) look(ctx context.Context) (err error) {
 	ctx, stop := context.WithTimeout(ctx, callWithin)
 	defer stop()
-	if w.kv, err = w.js.KeyValue(ctx, w.names.bucket()); err != nil {
+	if w.kv, err = w.nc.js.KeyValue(ctx, w.names.bucket()); err != nil {
 		return err
 	}
 	e, err := w.kv.Get(ctx, keyRun)
