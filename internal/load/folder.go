@@ -39,18 +39,54 @@ type folder struct {
 	err error
 }
 
-// createFolder makes the directory. If it exists, it must be empty or that of an older
-// run, whose files are replaced; anything else is refused and not changed.
-func createFolder(dir string, base time.Time) (*folder, error) {
-	if dir == "" {
-		return nil, nil //nolint:nilnil // a nil folder is a valid no-op
-	}
+// OpenOut opens the directory of a run to write into, and makes it if it is not there. One that holds anything is refused and
+// not changed, unless ours says that a run may replace or continue what is in it; the seal of that is removed. refusal is a format for
+// the directory and a name in it.
+func OpenOut(dir string, ours func(root *os.Root) bool, refusal string) (*os.Root, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the output directory: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("the output directory: %w", err)
+	}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return bundle.IsTemporary(e.Name()) })
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the output directory: %w", err)
+	case len(entries) > 0 && !ours(root):
+		err = fmt.Errorf(refusal, dir, entries[0].Name())
+	default:
+		if err = root.Remove(bundle.ManifestFile); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+// ReplaceReport replaces a file by a report as JSON: a reader, or a crash, sees the old one or the new one. See
+// bundle.ReplaceFile for durable.
+func ReplaceReport(root *os.Root, name string, report any, durable bool) error {
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err == nil {
+		err = bundle.ReplaceFile(root, name, append(text, '\n'), durable)
+	}
+	return err
+}
+
+// createFolder makes the directory. If it exists, it must be empty or that of an older
+// run, whose files are replaced.
+func createFolder(dir string, base time.Time) (*folder, error) {
+	if dir == "" {
+		return nil, nil //nolint:nilnil // a nil folder is a valid no-op
+	}
+	root, err := OpenOut(dir, isOurs, "directory %s is neither empty nor that of an older load run (it holds %q): name another directory, or empty it; nothing was changed")
+	if err != nil {
+		return nil, err
 	}
 	f := &folder{root: root, base: base}
 	if err := f.prepare(dir); err != nil {
@@ -60,18 +96,7 @@ func createFolder(dir string, base time.Time) (*folder, error) {
 	return f, nil
 }
 
-func (f *folder) prepare(dir string) error {
-	entries, err := fs.ReadDir(f.root.FS(), ".")
-	if err != nil {
-		return fmt.Errorf("the output directory: %w", err)
-	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return bundle.IsTemporary(e.Name()) })
-	if len(entries) > 0 && !f.isOurs() {
-		return fmt.Errorf("directory %s is neither empty nor that of an older load run (it holds %q): name another directory, or empty it; nothing was changed", dir, entries[0].Name())
-	}
-	if err := f.root.Remove(bundle.ManifestFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("older run in %s: %w", dir, err)
-	}
+func (f *folder) prepare(dir string) (err error) {
 	// Written first, so that the directory is known as ours at any moment.
 	if err := f.report(&bundle.LoadReport{Schema: bundle.LoadSchema}); err != nil {
 		return err
@@ -94,8 +119,8 @@ func (f *folder) prepare(dir string) error {
 }
 
 // isOurs reports whether load.json is that of a load run.
-func (f *folder) isOurs() bool {
-	file, err := f.root.Open(reportFile)
+func isOurs(root *os.Root) bool {
+	file, err := root.Open(reportFile)
 	if err != nil {
 		return false
 	}
@@ -114,13 +139,8 @@ func (f *folder) write(name string, p []byte) error {
 	return nil
 }
 
-// report replaces load.json: a reader, or a crash, sees the old one or the new one.
 func (f *folder) report(r *bundle.LoadReport) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = bundle.ReplaceFile(f.root, reportFile, append(text, '\n'), false)
-	}
-	if err != nil {
+	if err := ReplaceReport(f.root, reportFile, r, false); err != nil {
 		return fmt.Errorf("writing %s: %w", reportFile, err)
 	}
 	return nil

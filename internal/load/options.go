@@ -103,11 +103,7 @@ type Options struct {
 // Validate checks all options, without touching the network. Its errors are mistakes of
 // the user, and say what to write instead.
 func (o *Options) Validate() error {
-	r, err := o.resolved()
-	if err != nil {
-		return err
-	}
-	_, err = CompileThresholds(r.conditions, r.names())
+	_, err := o.Outline()
 	return err
 }
 

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/load"
 	"assay/internal/safefile"
 )
 
@@ -37,46 +37,22 @@ func createFolder(dir string, resume bool) (*folder, error) {
 	if dir == "" {
 		return nil, nil //nolint:nilnil // a nil folder is a valid no-op
 	}
-	if !resume {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("the output directory: %w", err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := load.OpenOut(dir, func(*os.Root) bool { return resume },
+		"directory %s is not empty (it holds %q): name another directory, or continue the soak in it with --resume; nothing was changed")
 	if err != nil {
-		return nil, fmt.Errorf("the output directory: %w", err)
+		return nil, err
 	}
 	f := &folder{root: root}
-	if err := f.prepare(dir, resume); err != nil {
-		return nil, errors.Join(err, root.Close())
+	if resume {
+		err = f.trim()
+	}
+	if err == nil {
+		f.file, err = root.OpenFile(bundle.WindowsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the output directory: %w", err), root.Close())
 	}
 	return f, nil
-}
-
-func (f *folder) prepare(dir string, resume bool) error {
-	if !resume {
-		entries, err := fs.ReadDir(f.root.FS(), ".")
-		if err != nil {
-			return fmt.Errorf("the output directory: %w", err)
-		}
-		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return bundle.IsTemporary(e.Name()) })
-		if len(entries) > 0 {
-			return fmt.Errorf("directory %s is not empty (it holds %q): name another directory, or continue the soak in it with --resume; nothing was changed", dir, entries[0].Name())
-		}
-	}
-	if err := f.root.Remove(bundle.ManifestFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the soak in %s: %w", dir, err)
-	}
-	if resume {
-		if err := f.trim(); err != nil {
-			return fmt.Errorf("the soak in %s: %w", dir, err)
-		}
-	}
-	var err error
-	if f.file, err = f.root.OpenFile(bundle.WindowsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
-		return fmt.Errorf("the output directory: %w", err)
-	}
-	return nil
 }
 
 // trim cuts off a last line that was not written whole.
@@ -108,11 +84,7 @@ func (f *folder) begin(r *bundle.SoakReport) error {
 }
 
 func (f *folder) report(r *bundle.SoakReport) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = bundle.ReplaceFile(f.root, bundle.SoakFile, append(text, '\n'), true)
-	}
-	if err != nil {
+	if err := load.ReplaceReport(f.root, bundle.SoakFile, r, true); err != nil {
 		return incomplete(bundle.SoakFile, err)
 	}
 	return nil
