@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,17 +22,19 @@ import (
 
 // h2Peer is a scripted peer of an HTTP/2 connection.
 type h2Peer struct {
+	*http2.Framer
+
 	c     net.Conn
-	fr    *http2.Framer
 	block bytes.Buffer
 	enc   *hpack.Encoder
-	got   map[uint32]int // bytes of each stream's request
 }
 
+// headers sends a header block.
 func (p *h2Peer) headers(id uint32, last bool, fields ...string) {
-	_ = p.fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(fields...), EndHeaders: true, EndStream: last})
+	_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(fields...), EndHeaders: true, EndStream: last})
 }
 
+// fields encodes a header block.
 func (p *h2Peer) fields(fields ...string) []byte {
 	p.block.Reset()
 	for i := 0; i < len(fields); i += 2 {
@@ -40,13 +44,16 @@ func (p *h2Peer) fields(fields ...string) []byte {
 }
 
 func (p *h2Peer) head(id uint32) {
-	p.headers(id, false, ":status", "200", "content-type", "application/connect+json")
+	p.headers(id, false, ":status", "200", "content-type", "application/connect+json", "date", "today")
 }
+
+// h2Body is the body of a complete response.
+var h2Body = []byte(loadtest.StartEvent(7) + loadtest.Stdout("1\n") + loadtest.Stdout("2\n") + loadtest.Stdout("3\n") + loadtest.EndEvent(0) + loadtest.EOS)
 
 // whole sends a complete response.
 func (p *h2Peer) whole(id uint32) {
 	p.head(id)
-	_ = p.fr.WriteData(id, true, []byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n3\n")+loadtest.EndEvent(0)+loadtest.EOS))
+	_ = p.WriteData(id, true, h2Body)
 }
 
 // h2Server is a scripted HTTP/2 server: it sends its settings and calls start for each
@@ -59,44 +66,65 @@ func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id u
 // h2Script is what h2Server does on a connection.
 func h2Script(settings []http2.Setting, start func(p *h2Peer, id uint32)) func(c net.Conn) {
 	return func(c net.Conn) {
-		preface := make([]byte, len(http2.ClientPreface))
-		if _, err := io.ReadFull(c, preface); err != nil || string(preface) != http2.ClientPreface {
-			return
+		if p := greet(c, settings...); p != nil {
+			p.serve(settings, start)
 		}
-		p := &h2Peer{c: c, fr: http2.NewFramer(c, c), got: map[uint32]int{}}
-		p.enc = hpack.NewEncoder(&p.block)
-		p.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-		_ = p.fr.WriteSettings(settings...)
-		p.serve(start)
 	}
 }
 
-func (p *h2Peer) serve(start func(p *h2Peer, id uint32)) {
-	paths := map[uint32]string{}
+// greet reads the preface of a client and sends the settings of the server; nil is no HTTP/2.
+func greet(c net.Conn, settings ...http2.Setting) *h2Peer {
+	preface := make([]byte, len(http2.ClientPreface))
+	if _, err := io.ReadFull(c, preface); err != nil || string(preface) != http2.ClientPreface {
+		return nil
+	}
+	p := &h2Peer{Framer: http2.NewFramer(c, c), c: c}
+	p.enc = hpack.NewEncoder(&p.block)
+	_ = p.WriteSettings(settings...)
+	return p
+}
+
+func (p *h2Peer) serve(settings []http2.Setting, start func(p *h2Peer, id uint32)) {
+	// Like nghttp2, it requires a table size update if its table is smaller than the default.
+	smaller := slices.ContainsFunc(settings, func(s http2.Setting) bool { return s.ID == http2.SettingHeaderTableSize && s.Val < 4096 })
+	acknowledged := false
+	dec, paths := hpack.NewDecoder(4096, nil), map[uint32]string{}
 	for {
-		f, err := p.fr.ReadFrame()
+		f, err := p.ReadFrame()
 		if err != nil {
 			return
 		}
+		ended := false
 		switch f := f.(type) {
-		case *http2.MetaHeadersFrame:
-			paths[f.StreamID] = f.PseudoValue("path")
-		case *http2.DataFrame:
-			p.got[f.StreamID] += len(f.Data())
 		case *http2.SettingsFrame:
+			acknowledged = acknowledged || f.IsAck()
 			if !f.IsAck() {
-				_ = p.fr.WriteSettingsAck()
+				_ = p.WriteSettingsAck()
 			}
+		case *http2.HeadersFrame:
+			smaller = smaller && f.HeaderBlockFragment()[0]&0xe0 != 0x20
+			if smaller && acknowledged {
+				_ = p.WriteGoAway(0, http2.ErrCodeCompression, nil)
+				return
+			}
+			fields, _ := dec.DecodeFull(f.HeaderBlockFragment())
+			for _, h := range fields {
+				if h.Name == ":path" {
+					paths[f.StreamID] = h.Value
+				}
+			}
+			ended = f.StreamEnded()
+		case *http2.DataFrame:
+			ended = f.StreamEnded()
 		}
 		id := f.Header().StreamID
-		ended := f.Header().Flags.Has(http2.FlagDataEndStream) && (f.Header().Type == http2.FrameData || f.Header().Type == http2.FrameHeaders)
 		switch {
 		case !ended:
 		case strings.HasSuffix(paths[id], "/Start"):
 			start(p, id)
 		default:
 			p.headers(id, false, ":status", "200", "content-type", "application/json")
-			_ = p.fr.WriteData(id, true, []byte("{}"))
+			_ = p.WriteData(id, true, []byte("{}"))
 		}
 	}
 }
@@ -110,70 +138,144 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 		message string
 	}{
 		"a whole stream": {(*h2Peer).whole, bundle.StreamOK, ""},
-		"a stream in padded frames of one byte": {func(p *h2Peer, id uint32) {
+		"the end in a separate frame": {func(p *h2Peer, id uint32) {
 			p.head(id)
-			for _, b := range []byte(loadtest.StartEvent(7) + loadtest.Stdout("1\n2\n3\n") + loadtest.EndEvent(0) + loadtest.EOS) {
-				_ = p.fr.WriteDataPadded(id, false, []byte{b}, make([]byte, 3))
-			}
-			_ = p.fr.WriteData(id, true, nil)
+			_ = p.WriteData(id, false, h2Body)
+			_ = p.WriteData(id, true, nil)
 		}, bundle.StreamOK, ""},
+		"padded frames of one byte": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			for _, b := range h2Body {
+				_ = p.WriteDataPadded(id, false, []byte{b}, make([]byte, 3))
+			}
+			_ = p.WriteData(id, true, nil)
+		}, bundle.StreamOK, ""},
+		"much padding": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_ = p.WriteDataPadded(id, true, h2Body, make([]byte, 200))
+		}, bundle.StreamOK, ""},
+		"padding that is too long": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_ = p.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, id, []byte{9, 1})
+		}, bundle.StreamCorrupt, "HTTP/2"},
 		"headers in three frames, after 100 and a ping": {func(p *h2Peer, id uint32) {
 			p.headers(id, false, ":status", "100")
-			_ = p.fr.WritePing(false, [8]byte{1})
+			_ = p.WritePing(false, [8]byte{1})
 			block := p.fields(":status", "200", "content-type", "application/connect+json")
-			_ = p.fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block[:1]})
-			_ = p.fr.WriteContinuation(id, false, block[1:3])
-			_ = p.fr.WriteContinuation(id, true, block[3:])
-			_ = p.fr.WriteData(id, true, []byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n3\n")+loadtest.EndEvent(0)+loadtest.EOS))
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block[:1]})
+			_ = p.WriteContinuation(id, false, block[1:3])
+			_ = p.WriteContinuation(id, true, block[3:])
+			_ = p.WriteData(id, true, h2Body)
 		}, bundle.StreamOK, ""},
-		"RST_STREAM": {func(p *h2Peer, id uint32) {
-			p.head(id)
-			_ = p.fr.WriteData(id, false, []byte(loadtest.StartEvent(7)))
-			_ = p.fr.WriteRSTStream(id, http2.ErrCodeInternal)
-		}, bundle.StreamReset, "INTERNAL_ERROR"},
-		"a refused stream": {func(p *h2Peer, id uint32) { _ = p.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, bundle.StreamReset, "REFUSED_STREAM"},
-		"GOAWAY before the stream": {func(p *h2Peer, _ uint32) {
-			_ = p.fr.WriteGoAway(0, http2.ErrCodeNo, nil)
-		}, bundle.StreamReset, "GOAWAY"},
-		"GOAWAY after the stream": {func(p *h2Peer, id uint32) {
-			_ = p.fr.WriteGoAway(id, http2.ErrCodeNo, nil)
+		"headers that are cut by another frame": {func(p *h2Peer, id uint32) {
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(":status", "200")})
+			_ = p.WritePing(false, [8]byte{})
+		}, bundle.StreamCorrupt, "HTTP/2"},
+		"endless headers": {func(p *h2Peer, id uint32) {
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(":status", "200")})
+			for range 50 {
+				if p.WriteContinuation(id, false, bytes.Repeat(hpack.AppendHuffmanString(nil, "aaaaaaaa"), 1000)) != nil {
+					return
+				}
+			}
+		}, bundle.StreamCorrupt, "HTTP/2"},
+		"broken headers": {func(p *h2Peer, id uint32) {
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
+		}, bundle.StreamCorrupt, "HTTP/2"},
+		"a header in capitals": {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "200", "Bad", "x") }, bundle.StreamCorrupt, "HTTP/2"},
+		"an interim response": {func(p *h2Peer, id uint32) {
+			p.headers(id, false, ":status", "103", "link", "</x>")
 			p.whole(id)
 		}, bundle.StreamOK, ""},
-		"a cut connection": {func(p *h2Peer, id uint32) { p.head(id); _ = p.c.Close() }, bundle.StreamReset, "was closed"},
-		"silence":          {func(*h2Peer, uint32) {}, bundle.StreamStall, "no start event"},
+		"DATA before HEADERS": {func(p *h2Peer, id uint32) { _ = p.WriteData(id, true, h2Body) }, bundle.StreamCorrupt, "DATA before HEADERS"},
+		"trailers": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_ = p.WriteData(id, false, h2Body)
+			p.headers(id, true, "x-checksum", "1")
+		}, bundle.StreamCorrupt, "HTTP trailers"},
+		"trailers that do not end": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_ = p.WriteData(id, false, h2Body)
+			p.headers(id, false, "x-checksum", "1")
+			_ = p.WriteData(id, true, nil)
+		}, bundle.StreamCorrupt, "trailers without END_STREAM"},
+		"HTTP 503": {func(p *h2Peer, id uint32) {
+			p.headers(id, false, ":status", "503")
+			_ = p.WriteData(id, true, []byte("busy"))
+		}, bundle.StreamServerError, "HTTP 503"},
+		"HTTP 404": {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "404") }, bundle.StreamServerError, "HTTP 404"},
+		"RST_STREAM": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_ = p.WriteData(id, false, []byte(loadtest.StartEvent(7)))
+			_ = p.WriteRSTStream(id, http2.ErrCodeInternal)
+		}, bundle.StreamReset, "INTERNAL_ERROR"},
+		"a refused stream":         {func(p *h2Peer, id uint32) { _ = p.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, bundle.StreamReset, "REFUSED_STREAM"},
+		"GOAWAY before the stream": {func(p *h2Peer, _ uint32) { _ = p.WriteGoAway(0, http2.ErrCodeNo, nil) }, bundle.StreamReset, "GOAWAY"},
+		"GOAWAY after the stream": {func(p *h2Peer, id uint32) {
+			_ = p.WriteGoAway(id, http2.ErrCodeNo, nil)
+			p.whole(id)
+		}, bundle.StreamOK, ""},
 		"PUSH_PROMISE": {func(p *h2Peer, id uint32) {
-			_ = p.fr.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, BlockFragment: p.fields(":method", "GET", ":scheme", "http", ":path", "/", ":authority", "x"), EndHeaders: true})
+			_ = p.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, BlockFragment: p.fields(":method", "GET", ":scheme", "http", ":path", "/", ":authority", "x"), EndHeaders: true})
 		}, bundle.StreamCorrupt, "push is off"},
-		"a frame over the limit":            {func(p *h2Peer, _ uint32) { _, _ = p.c.Write([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1}) }, bundle.StreamCorrupt, "HTTP/2"},
-		"DATA of a stream that is not open": {func(p *h2Peer, _ uint32) { _ = p.fr.WriteData(99, false, []byte("x")) }, bundle.StreamCorrupt, "stream 99"},
-		"DATA before HEADERS":               {func(p *h2Peer, id uint32) { _ = p.fr.WriteData(id, true, []byte("x")) }, bundle.StreamCorrupt, "DATA before HEADERS"},
-		"a header in capitals":              {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "200", "Bad", "x") }, bundle.StreamCorrupt, "HTTP/2"},
-		"HTTP 404":                          {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "404") }, bundle.StreamServerError, "HTTP 404"},
+		"DATA of a stream that is not open": {func(p *h2Peer, _ uint32) { _ = p.WriteData(99, false, []byte("x")) }, bundle.StreamCorrupt, "stream 99"},
+		"DATA on stream 0":                  {func(p *h2Peer, _ uint32) { _ = p.WriteRawFrame(http2.FrameData, 0, 0, []byte("x")) }, bundle.StreamCorrupt, "HTTP/2"},
+		"a window beyond 2^31": {func(p *h2Peer, id uint32) {
+			_ = p.WriteWindowUpdate(0, 1<<31-1)
+			p.whole(id)
+		}, bundle.StreamCorrupt, "window grows beyond"},
+		"a window update of 0":   {func(p *h2Peer, _ uint32) { _ = p.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4)) }, bundle.StreamCorrupt, "HTTP/2"},
+		"a frame over the limit": {func(p *h2Peer, _ uint32) { _, _ = p.c.Write([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1}) }, bundle.StreamCorrupt, "HTTP/2"},
+		"an unknown frame":       {func(p *h2Peer, id uint32) { _ = p.WriteRawFrame(0x42, 0, id, []byte("x")); p.whole(id) }, bundle.StreamOK, ""},
+		"settings that break": {func(p *h2Peer, _ uint32) {
+			_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 31})
+		}, bundle.StreamCorrupt, "HTTP/2"},
+		"a ping and settings between": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_ = p.WritePing(false, [8]byte{1})
+			_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+			_ = p.WriteData(id, true, h2Body)
+		}, bundle.StreamOK, ""},
+		"a cut connection": {func(p *h2Peer, id uint32) { p.head(id); _ = p.c.Close() }, bundle.StreamReset, "was closed"},
+		"half a frame": {func(p *h2Peer, id uint32) {
+			p.head(id)
+			_, _ = p.c.Write([]byte{0, 0, 9, 0, 0, 0, 0, 0, 1, 'x'})
+			_ = p.c.Close()
+		}, bundle.StreamReset, "was closed"},
+		"silence":                {func(*h2Peer, uint32) {}, bundle.StreamStall, "no start event"},
+		"silence after the head": {(*h2Peer).head, bundle.StreamStall, "no start event"},
 		"no end of stream": {func(p *h2Peer, id uint32) {
 			p.head(id)
-			_ = p.fr.WriteData(id, true, []byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n3\n")+loadtest.EndEvent(0)))
+			_ = p.WriteData(id, true, bytes.TrimSuffix(h2Body, []byte(loadtest.EOS)))
 		}, bundle.StreamEOSMissing, "no end of stream"},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
+		for _, w := range loadtest.Ways() {
+			t.Run(name+", "+w.Name, func(t *testing.T) {
 				t.Parallel()
-				p := loadtest.Plan(t, h2Server(t, nil, tt.start, w), overH2, w.Plan)
-				if tt.outcome == bundle.StreamStall {
-					p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
+				addr := h2Server(t, nil, tt.start, w)
+				all := together(t, func() *load.Plan {
+					return loadtest.Plan(t, addr, overH2, w.Plan, func(p *load.Plan) {
+						if tt.outcome == bundle.StreamStall {
+							p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
+						}
+					})
+				})
+				if name != "DATA before HEADERS" { // the clients of Go do not read on
+					alike(t, all)
 				}
-				c := loadtest.Drive(t.Context(), t, e, p)
-				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
-				want := tt.message
-				if e.Name() == "portable" && tt.outcome == bundle.StreamCorrupt {
-					want = "HTTP/2" // the clients of Go do not name the rule
-				}
-				if m := c.Message(); !strings.Contains(m, want) || (m == "") != (want == "") {
-					t.Errorf("message %q, want %q in it", m, want)
+				for i, c := range all {
+					c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
+					want := tt.message
+					if engines()[i].Name() == "portable" && tt.outcome == bundle.StreamCorrupt && c.Message() != "" && !strings.HasPrefix(tt.message, "HTTP trailers") {
+						want = "HTTP/2" // the clients of Go do not name the rule
+					}
+					if m := c.Message(); !strings.Contains(m, want) || (m == "") != (want == "") {
+						t.Errorf("message %q, want %q in it", m, want)
+					}
 				}
 			})
-		})
+		}
 	}
 }
 
@@ -231,15 +333,9 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 	t.Run("MAX_CONCURRENT_STREAMS 0 blocks every stream", mayOpenNone)
 	t.Run("a request waits for a window, and then comes in parts", func(t *testing.T) {
 		addr := loadtest.Listen(t, func(c net.Conn) {
-			preface := make([]byte, len(http2.ClientPreface))
-			if _, err := io.ReadFull(c, preface); err != nil {
-				return
+			if p := greet(c, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); p != nil {
+				p.serveByWindow()
 			}
-			p := &h2Peer{c: c, fr: http2.NewFramer(c, c), got: map[uint32]int{}}
-			p.enc = hpack.NewEncoder(&p.block)
-			p.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-			_ = p.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-			p.serveByWindow()
 		})
 		each(t, func(t *testing.T, e load.Engine) {
 			c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, overH2))
@@ -248,15 +344,9 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 	})
 	t.Run("settings that are never acknowledged do no harm", func(t *testing.T) {
 		addr := loadtest.Listen(t, func(c net.Conn) {
-			fr := http2.NewFramer(c, c)
-			if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
-				return
-			}
-			p := &h2Peer{c: c, fr: fr}
-			p.enc = hpack.NewEncoder(&p.block)
-			_ = fr.WriteSettings()
-			for {
-				f, err := fr.ReadFrame()
+			p := greet(c)
+			for p != nil {
+				f, err := p.ReadFrame()
 				if err != nil {
 					return
 				}
@@ -275,13 +365,9 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 func mayOpenNone(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		addr := loadtest.Listen(t, func(c net.Conn) {
-			fr := http2.NewFramer(c, c)
-			if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
-				return
-			}
-			_ = fr.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
-			for {
-				f, err := fr.ReadFrame()
+			p := greet(c, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
+			for p != nil {
+				f, err := p.ReadFrame()
 				if err != nil {
 					return
 				}
@@ -301,14 +387,14 @@ func mayOpenNone(t *testing.T) {
 func (p *h2Peer) serveByWindow() {
 	window := 0
 	for {
-		f, err := p.fr.ReadFrame()
+		f, err := p.ReadFrame()
 		if err != nil {
 			return
 		}
 		switch f := f.(type) {
-		case *http2.MetaHeadersFrame:
+		case *http2.HeadersFrame:
 			window = 10
-			_ = p.fr.WriteWindowUpdate(f.StreamID, 10)
+			_ = p.WriteWindowUpdate(f.StreamID, 10)
 		case *http2.DataFrame:
 			if len(f.Data()) > window {
 				_ = p.c.Close()
@@ -319,7 +405,66 @@ func (p *h2Peer) serveByWindow() {
 				continue
 			}
 			window = 10
-			_ = p.fr.WriteWindowUpdate(f.StreamID, 10)
+			_ = p.WriteWindowUpdate(f.StreamID, 10)
 		}
 	}
+}
+
+// The peer does not speak HTTP/2.
+func TestOtherProtocolsAreJudgedAlike(t *testing.T) {
+	for name, text := range map[string]string{
+		"HTTP/1.1": "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "a banner": "220 mail.example ESMTP ready\r\n",
+		"nothing": "", "another frame": "\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678", "two bytes": "OK",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := loadtest.Listen(t, func(c net.Conn) {
+				_, _ = io.ReadFull(c, make([]byte, 24))
+				_, _ = io.WriteString(c, text)
+				_ = c.(*net.TCPConn).CloseWrite() // closing with unread bytes would be a reset
+				_, _ = io.Copy(io.Discard, c)
+			})
+			alike(t, together(t, func() *load.Plan { return loadtest.Plan(t, addr, overH2) }))
+		})
+	}
+}
+
+// The same header block means something else when the table has changed.
+func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
+	each(t, func(t *testing.T, e load.Engine) {
+		n := 0
+		addr := h2Server(t, nil, func(p *h2Peer, id uint32) {
+			n++
+			if n == 3 { // adds an entry in front: the references move
+				p.headers(id, true, ":status", "503", "x-new", strconv.Itoa(n))
+				return
+			}
+			p.whole(id)
+		})
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Count = 6 }))
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5, bundle.StreamServerError: 1})
+	})
+}
+
+// A peer whose table for our fields is smaller than the default gets a table size update.
+func TestASmallerTableIsAgreedTo(t *testing.T) {
+	for _, size := range []uint32{0, 100, 4096, 1 << 20} {
+		addr := h2Server(t, []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: size}}, (*h2Peer).whole)
+		for _, c := range together(t, func() *load.Plan {
+			return loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Streams, p.Count = 2, 20 })
+		}) {
+			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 20})
+		}
+	}
+}
+
+// A peer that grants no window gets no body, and no stream waits for ever.
+func TestAWindowOfZeroIsAnOutcome(t *testing.T) {
+	t.Parallel()
+	addr := h2Server(t, []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, func(*h2Peer, uint32) { t.Error("a body came") })
+	alike(t, together(t, func() *load.Plan {
+		return loadtest.Plan(t, addr, overH2, func(p *load.Plan) {
+			p.Limits.FirstEvent, p.Limits.KillAll = loadtest.Later, loadtest.Later // the List of the sweep cannot be sent either
+		})
+	}))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,29 @@ func each(t *testing.T, test func(t *testing.T, e load.Engine)) {
 	t.Helper()
 	for _, e := range engines() {
 		t.Run(e.Name(), func(t *testing.T) { test(t, e) })
+	}
+}
+
+// together runs a plan with every driver at the same time.
+func together(t *testing.T, plan func() *load.Plan) []*loadtest.Tally {
+	t.Helper()
+	all := make([]*loadtest.Tally, len(engines()))
+	var running sync.WaitGroup
+	for i, e := range engines() {
+		p := plan()
+		running.Go(func() { all[i] = loadtest.Drive(t.Context(), t, e, p) })
+	}
+	running.Wait()
+	return all
+}
+
+// alike compares the facts on which all drivers must agree.
+func alike(t *testing.T, all []*loadtest.Tally) {
+	t.Helper()
+	for i, c := range all {
+		if a, b := all[0].Facts(), c.Facts(); a != b {
+			t.Errorf("the drivers differ:\n%-8s %s\n         %q\n%-8s %s\n         %q", engines()[0].Name(), a, all[0].Messages(), engines()[i].Name(), b, c.Messages())
+		}
 	}
 }
 
