@@ -3,23 +3,14 @@
 package fast_test
 
 import (
-	"net"
 	"testing"
 	"time"
 
 	"assay/internal/load"
-	"assay/internal/load/loadtest"
 	"assay/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-// script serves scripted HTTP/1.1: start writes the response to a Start; a SendSignal
-// succeeds.
-func script(t testing.TB, start func(c net.Conn), way ...loadtest.Way) (addr string) {
-	t.Helper()
-	return loadtest.Script(t, start, loadtest.KillOK, way...)
-}
 
 // enough ends a run when four streams have started and 12 gaps were measured.
 type enough struct {

@@ -4,7 +4,6 @@ package fast_test
 
 import (
 	"io"
-	"math/rand/v2"
 	"net"
 	"testing"
 
@@ -14,41 +13,6 @@ import (
 	"assay/internal/load/loadtest"
 	"assay/internal/wire"
 )
-
-// The frames are damaged at random places, and sent in two pieces. Both engines judge them
-// alike.
-func TestBothEnginesJudgeBrokenFramesAlike(t *testing.T) {
-	t.Parallel()
-	draw := rand.New(rand.NewPCG(3, 4))
-	good := loadtest.Out("1\n") + loadtest.Frame(wire.WSPing, "p") + loadtest.Out("2\n3\n") + loadtest.Exit(0) + loadtest.CloseWS(1000)
-	for n := range 120 {
-		text := []byte(good)
-		at := draw.IntN(len(text))
-		switch draw.IntN(4) {
-		case 0:
-			text[at] ^= 1 << draw.IntN(8)
-		case 1:
-			text = append(text[:at], text[at+1:]...)
-		case 2:
-			text = append(text[:at], append([]byte{text[draw.IntN(len(text))]}, text[at:]...)...)
-		case 3:
-			text = text[:at+1]
-		}
-		cut := draw.IntN(len(text) + 1)
-		addr := loadtest.Attach(t, func(c *loadtest.Socket) {
-			c.Send(string(text[:cut]))
-			c.Send(string(text[cut:]))
-			if tcp, ok := c.Conn.(*net.TCPConn); ok {
-				_ = tcp.CloseWrite() // closing with unread bytes would reset the connection
-			}
-			c.Drain()
-		})
-		slow, quick := together(t, func() *load.Plan { return loadtest.Plan(t, addr, loadtest.OverWS) })
-		if same(t, slow, quick); t.Failed() {
-			t.Fatalf("frames %d: %q", n, text)
-		}
-	}
-}
 
 // What does not fit into the buffers of a socket is written when there is room again.
 func TestInputThatDoesNotFitIsWrittenLater(t *testing.T) {

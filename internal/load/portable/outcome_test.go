@@ -140,32 +140,30 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		"silence after the end of stream": func(p *load.Plan) { p.Limits.End = loadtest.Soon },
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
+		for _, w := range loadtest.Ways() {
+			t.Run(name+", "+w.Name, func(t *testing.T) {
 				t.Parallel()
-				p := loadtest.Plan(t, loadtest.Script(t, tt.start, tt.kill, w), w.Plan)
-				if shorten := over[name]; shorten != nil {
-					shorten(p)
-				}
-				c := loadtest.Drive(t.Context(), t, e, p)
-				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
-				if c.Fates()[tt.fate] != 1 {
-					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
-				}
-				if m := c.Message(); !strings.Contains(m, tt.message) || (m == "") != (tt.message == "") {
-					t.Errorf("message %q, want %q in it", m, tt.message)
+				addr := loadtest.Script(t, tt.start, tt.kill, w)
+				all := together(t, func() *load.Plan {
+					p := loadtest.Plan(t, addr, w.Plan)
+					if shorten := over[name]; shorten != nil {
+						shorten(p)
+					}
+					return p
+				})
+				alike(t, all)
+				for _, c := range all {
+					c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
+					if c.Fates()[tt.fate] != 1 {
+						t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
+					}
+					if m := c.Message(); !strings.Contains(m, tt.message) || (m == "") != (tt.message == "") {
+						t.Errorf("message %q, want %q in it", m, tt.message)
+					}
 				}
 			})
-		})
+		}
 	}
-}
-
-func TestARefusedConnectionIsAReset(t *testing.T) {
-	each(t, func(t *testing.T, e load.Engine) {
-		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, "127.0.0.1:1")) // a port without a listener
-		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamReset: 1})
-	})
 }
 
 func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
