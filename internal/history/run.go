@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/bundle"
@@ -110,10 +111,8 @@ func (r *Run) soak(s *bundle.SoakReport) {
 
 // unitOf returns the unit of a figure.
 func unitOf(name string) string {
-	for _, end := range []string{".p50", ".p99"} {
-		if len(name) > len(end) && name[len(name)-len(end):] == end {
-			return "us"
-		}
+	if strings.HasSuffix(name, ".p50") || strings.HasSuffix(name, ".p99") {
+		return "us"
 	}
 	return ""
 }
@@ -148,23 +147,13 @@ func find(path string) (dirs []string, err error) {
 			dirs = append(dirs, p)
 			return fs.SkipDir
 		}
-		if rel, err := filepath.Rel(top, p); err == nil && depth(rel) >= mostDepth {
+		if rel, err := filepath.Rel(top, p); err == nil && rel != "." && strings.Count(rel, string(filepath.Separator))+1 >= mostDepth {
 			return fs.SkipDir
 		}
 		return nil
 	})
 	slices.Sort(dirs)
 	return dirs, err
-}
-
-// depth returns the number of elements of a relative path.
-func depth(rel string) int {
-	n := 0
-	for rel != "." && rel != "" {
-		n++
-		rel = filepath.Dir(rel)
-	}
-	return n
 }
 
 func median(values []float64) float64 {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -77,19 +76,33 @@ func (s *session) streamsEach() (int, bool) {
 // descriptorsOf reads the two descriptor series of Prometheus' process collector; a
 // missing one is 0.
 func descriptorsOf(exposition []byte) (most, used int) {
-	lines := bufio.NewScanner(bytes.NewReader(exposition))
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil || !(v >= 0 && v < 1e9) {
+	of := func(values map[string]float64, name string) int {
+		if v := values[name]; v >= 0 && v < 1e9 {
+			return int(v)
+		}
+		return 0
+	}
+	const limit, open = "process_max_fds", "process_open_fds"
+	values := Figures(exposition, func(name string) bool { return name == limit || name == open })
+	return of(values, limit), of(values, open)
+}
+
+// Figures returns the values of some metrics of an exposition, whatever else is wrong with it. Series with labels are added up.
+func Figures(exposition []byte, wanted func(name string) bool) map[string]float64 {
+	values := map[string]float64{}
+	for text := range bytes.Lines(exposition) {
+		line := string(text)
+		end := strings.IndexAny(line, " {\t")
+		if end <= 0 || !wanted(line[:end]) {
 			continue
 		}
-		switch name {
-		case "process_max_fds":
-			most = int(v)
-		case "process_open_fds":
-			used = int(v)
+		fields := strings.Fields(line[max(end, strings.LastIndexByte(line, '}')+1):])
+		if len(fields) == 0 {
+			continue
+		}
+		if v, err := strconv.ParseFloat(fields[0], 64); err == nil {
+			values[line[:end]] += v
 		}
 	}
-	return most, used
+	return values
 }

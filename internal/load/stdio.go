@@ -7,7 +7,6 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
-	"assay/internal/wire"
 )
 
 // ProtocolWS is stdio over WebSocket: GET /attach with an upgrade (docs/stdio.md). It has no
@@ -41,15 +40,6 @@ func (r *Request) Upgrades() bool {
 // upgrades reports whether some streams of the plan run over ProtocolWS.
 func (p *Plan) upgrades() bool {
 	return slices.ContainsFunc(p.Classes, func(c Class) bool { return c.Dialect.Protocol == ProtocolWS })
-}
-
-// CheckUpgrade describes what is wrong with a 101 response to a key; "" is nothing.
-func CheckUpgrade(fields []wire.Field, key string) (wrong string) {
-	head := wire.Head{Proto: "HTTP/1.1", Status: 101, Fields: fields}
-	for _, v := range wire.CheckWSUpgrade(head, wire.WSOffer{Key: key}) {
-		return "the handshake is wrong: " + string(v.Kind) + ": " + v.Detail
-	}
-	return ""
 }
 
 // attached reports whether a listed process was started by this part over ProtocolWS. Its

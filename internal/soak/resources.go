@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"maps"
@@ -78,35 +77,12 @@ const mostValue = 1 << 60
 // believed reports whether a value can be one of a resource.
 func believed(v float64) bool { return math.Abs(v) <= mostValue }
 
-// read returns the values of the known metrics. Series with labels are added up. A metric whose sum is not believed is left out.
+// read returns the values of the known metrics. One that is not believed is left out.
 func (s *sampler) read(body []byte) map[string]float64 {
-	values := map[string]float64{}
-	lines := bufio.NewScanner(bytes.NewReader(body))
-	lines.Buffer(nil, maxExposition)
-	for lines.Scan() {
-		line := lines.Text()
-		end := strings.IndexAny(line, " {\t")
-		if end <= 0 || line[0] == '#' {
-			continue
-		}
-		name := line[:end]
-		key := name
-		switch {
-		case name == s.active:
-			key = keyActive
-		case !slices.Contains(metrics, name):
-			continue
-		}
-		if labels := strings.LastIndexByte(line, '}'); labels > end {
-			end = labels + 1
-		}
-		fields := strings.Fields(line[end:])
-		if len(fields) == 0 {
-			continue
-		}
-		if v, err := strconv.ParseFloat(fields[0], 64); err == nil {
-			values[key] += v
-		}
+	values := load.Figures(body, func(name string) bool { return name == s.active || slices.Contains(metrics, name) })
+	if v, ok := values[s.active]; ok {
+		delete(values, s.active)
+		values[keyActive] = v
 	}
 	maps.DeleteFunc(values, func(_ string, v float64) bool { return !believed(v) })
 	return values

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"unicode/utf8"
 
-	"assay/internal/load"
 	"assay/internal/wire"
 )
 
@@ -64,8 +63,9 @@ func (a *Streams) GoodSwitch(i int32, s *Stream, accept []byte) bool {
 // upgraded handles the head of a 101 response. The process runs from here on.
 func (a *Streams) upgraded(i int32, s *Stream, fields []wire.Field) {
 	key := a.Key(s)
-	if wrong := load.CheckUpgrade(fields, string(key[:])); wrong != "" {
-		a.giveUp(i, s, corrupt(wrong))
+	head := wire.Head{Proto: "HTTP/1.1", Status: 101, Fields: fields}
+	for _, v := range wire.CheckWSUpgrade(head, wire.WSOffer{Key: string(key[:])}) {
+		a.giveUp(i, s, corrupt("the handshake is wrong: "+string(v.Kind)+": "+v.Detail))
 		return
 	}
 	a.started(i, s, unknownPID)
