@@ -102,11 +102,11 @@ func FuzzMux(f *testing.F) {
 	head = append(head, "application/grpc+proto"...)
 	good := headersOf(nil, 1, head, false)
 	var body strings.Builder
-	body.WriteString(testEnv(0, "\x0a\x04\x0a\x02\x08\x07"))
+	body.WriteString(loadtest.Env(0, "\x0a\x04\x0a\x02\x08\x07"))
 	for n := 1; n <= 5; n++ {
-		body.WriteString(testEnv(0, fmt.Sprintf("\x0a\x06\x12\x04\x0a\x02%d\n", n)))
+		body.WriteString(loadtest.Env(0, fmt.Sprintf("\x0a\x06\x12\x04\x0a\x02%d\n", n)))
 	}
-	body.WriteString(testEnv(0, "\x0a\x02\x1a\x00"))
+	body.WriteString(loadtest.Env(0, "\x0a\x02\x1a\x00"))
 	good = h2.AppendData(good, 1, []byte(body.String()), false)
 	trailers := append([]byte{0x00, 0x0b}, "grpc-status\x010"...)
 	f.Add(headersOf(good, 1, trailers, true), byte(1))

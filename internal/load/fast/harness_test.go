@@ -4,7 +4,6 @@ package fast
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"strconv"
 	"sync"
@@ -135,16 +134,6 @@ func (l *loop) feedConn(ci int32, p []byte) {
 
 const testHead = "HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nDate: Sat, 21 Nov 2026 02:29:02 GMT\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-func testChunk(p string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(p), p) }
-
-func testEnv(flags byte, p string) string {
-	return string(wire.AppendEnvelope(nil, flags, []byte(p)))
-}
-
-func testLine(text string) string {
-	return testEnv(0, `{"event":{"data":{"stdout":"`+base64.StdEncoding.EncodeToString([]byte(text))+`"}}}`)
-}
-
 const (
 	testStart = `{"event":{"start":{"pid":7}}}`
 	testEnd   = `{"event":{"end":{"exited":true, "status":"exit status 0"}}}`
@@ -152,11 +141,11 @@ const (
 
 // wholeAnswer returns a good response of five lines.
 func wholeAnswer() []byte {
-	out := []byte(testHead + testChunk(testEnv(0, testStart)))
+	out := []byte(testHead + loadtest.Chunk(loadtest.Env(0, testStart)))
 	for n := 1; n <= 5; n++ {
-		out = append(out, testChunk(testLine(fmt.Sprintf("%d\n", n)))...)
+		out = append(out, loadtest.Chunk(loadtest.Stdout(fmt.Sprintf("%d\n", n)))...)
 	}
-	return append(out, testChunk(testEnv(0, testEnd))+testChunk(testEnv(2, "{}"))+"0\r\n\r\n"...)
+	return append(out, loadtest.Chunk(loadtest.Env(0, testEnd))+loadtest.Chunk(loadtest.Env(2, "{}"))+"0\r\n\r\n"...)
 }
 
 func TestAConnectionTakesAtMost64Bytes(t *testing.T) {
@@ -295,11 +284,11 @@ func muxStream(id uint32) []byte {
 	head := []byte{0x88, 0x0f, 0x10, 26} // :status 200; content-type, not added to the table
 	head = append(head, "application/connect+json"...)
 	head[3] = 24
-	body := []byte(testEnv(0, testStart))
+	body := []byte(loadtest.Env(0, testStart))
 	for n := 1; n <= 5; n++ {
-		body = append(body, testLine(fmt.Sprintf("%d\n", n))...)
+		body = append(body, loadtest.Stdout(fmt.Sprintf("%d\n", n))...)
 	}
-	body = append(body, testEnv(0, testEnd)+testEnv(2, "{}")...)
+	body = append(body, loadtest.Env(0, testEnd)+loadtest.Env(2, "{}")...)
 	return h2.AppendData(headersOf(nil, id, head, false), id, body, true)
 }
 

@@ -30,7 +30,7 @@ func TestAnOpenStreamOfHTTP2TakesAtMost160Bytes(t *testing.T) {
 		l.mux.serve(&l.mux.streams)
 		c.out = c.out[:0] // as if it was written
 		id := uint32(2*k + 1)
-		p := h2.AppendData(bytes.Clone(head), id, []byte(testEnv(0, testStart)+testLine("1\n")), false)
+		p := h2.AppendData(bytes.Clone(head), id, []byte(loadtest.Env(0, testStart)+loadtest.Stdout("1\n")), false)
 		p[5], p[6], p[7], p[8] = byte(id>>24), byte(id>>16), byte(id>>8), byte(id)
 		l.feedMux(c, p)
 	}
