@@ -46,38 +46,29 @@ func (x *index) get(ctx context.Context, path, digest string) (*Run, error) {
 	if r.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
 		return nil, x.failed(ctx, err)
 	}
-	err = x.each(ctx, "SELECT rule, json_quote(verdict) FROM rule WHERE path = ?", path, func(name string, v json.RawMessage) error {
-		var text string
-		err := json.Unmarshal(v, &text)
-		r.Rules[name] = text
-		return err
-	})
-	if err != nil {
-		return nil, x.failed(ctx, err)
+	if err = values(ctx, x, "SELECT rule, json_quote(verdict) FROM rule WHERE path = ?", path, r.Rules); err == nil {
+		err = values(ctx, x, "SELECT name, json_quote(value) FROM figure WHERE path = ?", path, r.Values)
 	}
-	err = x.each(ctx, "SELECT name, json_quote(value) FROM figure WHERE path = ?", path, func(name string, v json.RawMessage) error {
-		var number float64
-		err := json.Unmarshal(v, &number)
-		r.Values[name] = number
-		return err
-	})
 	return r, x.failed(ctx, err)
 }
 
-func (x *index) each(ctx context.Context, query, path string, row func(name string, v json.RawMessage) error) error {
+// values reads rows of a name and a value in JSON, which tells texts, numbers and bytes apart.
+func values[V any](ctx context.Context, x *index, query, path string, into map[string]V) error {
 	rows, err := x.db.QueryContext(ctx, query, path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
 			return err
 		}
-		if err := row(name, json.RawMessage(value)); err != nil {
+		var v V
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
 			return err
 		}
+		into[name] = v
 	}
 	return rows.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"assay/scenarios"
 )
@@ -30,9 +31,7 @@ func (o *Options) resolvePlan() error {
 		o.Streams, o.Rate, o.Stages = w.Streams, w.Rate, stagesOf(w)
 		o.Poisson = o.Poisson || w.Arrivals == "poisson"
 	}
-	for _, t := range w.Thresholds {
-		o.conditions = append(o.conditions, Condition{Expr: t.Expr, Abort: t.Abort, Delay: t.Delay})
-	}
+	o.conditions = slices.Clone(w.Thresholds)
 	o.HTTP = cmp.Or(o.HTTP, w.HTTP)
 	o.Seed = cmp.Or(o.Seed, w.Seed)
 	o.Ramp = cmp.Or(o.Ramp, w.Ramp)

@@ -11,6 +11,7 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 
 	"assay/internal/bundle"
+	"assay/scenarios"
 )
 
 // Thresholds are conditions on the figures of a run, written in CEL. Their types are
@@ -28,13 +29,7 @@ import (
 type Thresholds struct{ list []threshold }
 
 // Condition is a threshold as the user gives it.
-type Condition struct {
-	// Expr is the condition in CEL.
-	Expr string
-	// Abort ends the run as soon as the condition is missed, but not before Delay.
-	Abort bool
-	Delay time.Duration
-}
+type Condition = scenarios.WorkloadThreshold
 
 type threshold struct {
 	Condition

@@ -93,13 +93,13 @@ func (w *counterWatch) during(ctx context.Context, name string, now func() Count
 	case ctx.Err() != nil:
 		return
 	case errors.As(err, &slow): // a busy gateway, or a busy machine, and no wrong counter
-		w.miss()
+		w.count(&w.info.Missed)
 		return
 	default:
 		w.fail(name, err)
 		return
 	}
-	w.scraped()
+	w.count(&w.info.Scraped)
 	flying := math.MaxInt32
 	if now != nil {
 		ended = now()
@@ -126,7 +126,7 @@ func (w *counterWatch) after(ctx context.Context, own bundle.LoadLedger) {
 	for n, equal := 1, 0; ; n++ {
 		c, err := w.scraper.scrape(ctx, "after")
 		if err == nil {
-			w.scraped()
+			w.count(&w.info.Scraped)
 			now := w.reading(c, own)
 			equal++
 			if last.values == nil || *now.values != *last.values {
@@ -181,18 +181,11 @@ func (w *counterWatch) conclude(r reading) {
 	w.info.After, w.info.Note = r.values, r.foreign
 }
 
-// scraped counts a scrape.
-func (w *counterWatch) scraped() {
+// count adds one to a count of the report.
+func (w *counterWatch) count(n *int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.info.Scraped++
-}
-
-// miss counts a scrape during the run that had no answer in time.
-func (w *counterWatch) miss() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.info.Missed++
+	*n++
 }
 
 // next waits for a tick; it returns false when ctx is done.
