@@ -99,15 +99,7 @@ func (c *crew) Begin(ctx context.Context) (time.Time, error) {
 	if h.resumed.At != 0 {
 		return c.at, nil
 	}
-	h.mu.Lock()
-	attempts := make([]int, len(h.workers))
-	for i := range h.workers {
-		if h.workers[i].lost == "" {
-			attempts[i] = h.workers[i].attempt
-		}
-	}
-	h.forgive()
-	h.mu.Unlock()
+	attempts := h.attempts()
 	ahead := lead
 	if h.embedded == nil {
 		ahead = leadRemote
@@ -132,6 +124,20 @@ func (c *crew) Begin(ctx context.Context) (time.Time, error) {
 	return c.at, nil
 }
 
+// attempts returns the attempts that take part, by shard, 0 for a worker that is lost. From now on every worker may be silent.
+func (h *coordinator) attempts() []int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]int, len(h.workers))
+	for i := range h.workers {
+		if h.workers[i].lost == "" {
+			all[i] = h.workers[i].attempt
+		}
+	}
+	h.forgive()
+	return all
+}
+
 // Run begins to merge, and returns when all shards are sealed and merged. See load.Engine.
 func (c *crew) Run(ctx context.Context, _ *load.Plan, s load.Sink) error {
 	sink, ok := s.(load.Merger)
@@ -139,14 +145,7 @@ func (c *crew) Run(ctx context.Context, _ *load.Plan, s load.Sink) error {
 		return errNoMerger
 	}
 	h := c.coordinator
-	attempts := make([]int, len(h.workers))
-	h.mu.Lock()
-	for i := range h.workers {
-		if h.workers[i].lost == "" {
-			attempts[i] = h.workers[i].attempt
-		}
-	}
-	h.mu.Unlock()
+	attempts := h.attempts()
 	m := newMerger(sink, attempts)
 	for i, a := range attempts {
 		m.shards[i].whole = a == 0

@@ -219,11 +219,7 @@ func (w *worker) look(ctx context.Context) (err error) {
 	if w.kv, err = w.nc.js.KeyValue(ctx, w.names.bucket()); err != nil {
 		return err
 	}
-	e, err := w.kv.Get(ctx, keyRun)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(e.Value(), &w.card)
+	return value(ctx, w.kv, keyRun, &w.card)
 }
 
 // fits returns an error if the run is of another version, if its card is not readable, or if it has no such shard.

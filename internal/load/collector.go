@@ -62,6 +62,13 @@ func newCollector(shards int, p *Plan) *collector {
 	return c
 }
 
+// warm begins the warm-up of the plan. The function that it returns forgets it.
+func (c *collector) warm() (stop func()) {
+	c.cold.Store(c.plan.Warmup > 0)
+	timer := time.AfterFunc(c.plan.Warmup, func() { c.cold.Store(false) })
+	return func() { timer.Stop() }
+}
+
 func (c *collector) Record(worker, class int, m Metric, d time.Duration) {
 	if !c.cold.Load() {
 		c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(class, m, d) //nolint:gosec // any number will do

@@ -27,11 +27,7 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 			s.base = time.Now() // interrupted before anything began
 		}
 	}
-	if s.plan.Warmup > 0 {
-		s.sink.cold.Store(true)
-		warm := time.AfterFunc(s.plan.Warmup, func() { s.sink.cold.Store(false) })
-		defer warm.Stop()
-	}
+	defer s.sink.warm()()
 	done := make(chan error, 1)
 	crash.Go(func() {
 		done <- s.engine.Run(ctx, s.plan, s.sink)

@@ -94,11 +94,7 @@ func (p *Segment) Ending() time.Duration { return p.plan.Limits.KillAll + p.plan
 func (p *Segment) Run(ctx context.Context, window time.Duration, publish func(*Window) error) error {
 	cpu := machine.CPUSeconds() // a process that does several parts, as in a soak, has used some before
 	clock := newClockWatch(time.Now())
-	if p.plan.Warmup > 0 {
-		p.sink.cold.Store(true)
-		warm := time.AfterFunc(p.plan.Warmup, func() { p.sink.cold.Store(false) })
-		defer warm.Stop()
-	}
+	defer p.sink.warm()()
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	var running crash.Group

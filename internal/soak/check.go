@@ -35,11 +35,7 @@ func (m *mistake) field() string {
 
 // checkFolder checks the settings that a soak to resume has in its report: a folder may come from anywhere.
 func (o *Options) checkFolder(r *bundle.SoakReport) error {
-	ended := time.Duration(0)
-	if n := len(r.Windows); n > 0 {
-		ended = ms(r.Windows[n-1].ToMS)
-	}
-	if m := o.check(o.Duration - ended); m != nil {
+	if m := o.check(o.Duration - ended(r)); m != nil {
 		return fmt.Errorf("%s %w", m.field(), m)
 	}
 	if o.now().Sub(r.Started) > mostDuration {

@@ -97,8 +97,7 @@ func (s *soak) restore() error {
 	if !r.Interrupted {
 		return fmt.Errorf("the soak in %s has ended: assay report %s shows it; begin another one in another directory", s.opts.Out, s.opts.Out)
 	}
-	ended := r.Plan.DurationMS
-	if n := len(r.Windows); n > 0 && r.Windows[n-1].ToMS >= ended {
+	if ended(r) >= ms(r.Plan.DurationMS) {
 		return fmt.Errorf("the soak in %s has all of its windows: assay report %s shows it", s.opts.Out, s.opts.Out)
 	}
 	o := &s.opts
@@ -217,14 +216,19 @@ func (s *soak) blank() {
 // machine was set back meanwhile, the soak goes on where it ended.
 func (s *soak) resume() {
 	r := s.report
-	ended := time.Duration(0)
-	if n := len(r.Windows); n > 0 {
-		ended = ms(r.Windows[n-1].ToMS)
-	}
-	s.before = max(s.opts.now().Sub(r.Started), ended)
-	s.gap(ended, s.before, resumedGap)
-	r.Plan.DurationMS += (s.before - ended).Milliseconds()
+	until := ended(r)
+	s.before = max(s.opts.now().Sub(r.Started), until)
+	s.gap(until, s.before, resumedGap)
+	r.Plan.DurationMS += (s.before - until).Milliseconds()
 	s.opts.Duration = ms(r.Plan.DurationMS)
+}
+
+// ended returns when the last recorded window ended.
+func ended(r *bundle.SoakReport) time.Duration {
+	if n := len(r.Windows); n > 0 {
+		return ms(r.Windows[n-1].ToMS)
+	}
+	return 0
 }
 
 // gap records a time in which the soak did not run.
