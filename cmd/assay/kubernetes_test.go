@@ -17,7 +17,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/kube"
 	"assay/internal/kube/kubetest"
 )
 
@@ -69,7 +68,7 @@ func TestTheBusOfTheExampleStarts(t *testing.T) {
 	certificate(t, dir)
 	conf := ""
 	for d := yaml.NewDecoder(bytes.NewReader(kubernetesFile(t, "nats.yaml"))); conf == ""; {
-		var m kube.ConfigMap
+		var m struct{ Data map[string]string }
 		if err := d.Decode(&m); err != nil {
 			t.Fatal(err)
 		}

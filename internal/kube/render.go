@@ -1,22 +1,26 @@
 package kube
 
 import (
+	"bytes"
+	_ "embed" // the manifest
 	"encoding/base64"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
-// The labels of all objects of a run, and of their pods.
-const (
-	labelName      = "app.kubernetes.io/name"
-	labelInstance  = "app.kubernetes.io/instance"
-	labelComponent = "app.kubernetes.io/component"
-	labelVersion   = "app.kubernetes.io/version"
-	labelManagedBy = "app.kubernetes.io/managed-by"
-)
+//go:embed manifest.yaml.tmpl
+var manifest string
+
+var objects = template.Must(template.New("manifest").Funcs(template.FuncMap{
+	"field": field, "file": File, "name": Name, "seconds": seconds, "secretFile": SecretFile,
+}).Parse(manifest))
 
 // The components of a run.
 const (
@@ -25,13 +29,6 @@ const (
 )
 
 const (
-	program = "assay"
-	// nobody is the user of the container image.
-	nobody = 65532
-	// readable is the mode of the secrets: the group of the pod reads them.
-	readable = 0o440
-	// keptFor is how long finished Jobs and their logs are kept.
-	keptFor = 24 * time.Hour
 	// index is the variable with the index of a pod, which Kubernetes replaces in arguments.
 	index = "$(JOB_COMPLETION_INDEX)"
 	// coordinatorMemory is that of the coordinator, in bytes: it merges the histograms of all workers.
@@ -43,24 +40,52 @@ func Write(w io.Writer, o Options) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	all := []document{
-		{comment: o.about(), object: o.configMap()},
-		{comment: o.aboutSecret(), object: o.secret()},
-		{comment: []string{"The workers: each has its part of every second of the run. A worker that is lost is not replaced,", "because its part of the time is over; --lost-worker says what the run does without it."}, object: o.workers()},
-		{comment: []string{"The coordinator: it waits for all workers, starts them together, and its log has the report.", "Its exit code is that of assay load: the Job is complete if the verdict is PASS."}, object: o.coordinator()},
+	var text bytes.Buffer
+	err := objects.Execute(&text, run{Options: &o})
+	if err == nil {
+		_, err = w.Write(text.Bytes())
 	}
-	return write(w, all)
+	if err != nil {
+		return fmt.Errorf("writing the manifest: %w", err)
+	}
+	return nil
 }
 
 // Name returns the name of the ConfigMap and the Secret of a run, and of the Job of a component.
 func Name(run, component string) string {
-	return strings.TrimSuffix(program+"-"+run+"-"+component, "-")
+	return strings.TrimSuffix("assay-"+run+"-"+component, "-")
 }
 
-func (o *Options) labels(component string) map[string]string {
-	l := map[string]string{labelName: program, labelInstance: o.Run, labelVersion: versionLabel(o.Version), labelManagedBy: program}
-	if component != "" {
-		l[labelComponent] = component
+// field returns a field of an object as YAML, indented as a field at that depth.
+func field(indent int, key string, value any) (string, error) {
+	const step = 2
+	for range indent / step {
+		key, value = "above", map[string]any{key: value}
+	}
+	text, err := yaml.Dump(map[string]any{key: value}, yaml.WithIndent(step))
+	lines := strings.SplitAfterN(string(text), "\n", indent/step+1)
+	return strings.TrimSuffix(lines[len(lines)-1], "\n"), err
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// run is what the manifest says of a run, and of one of its components; "" is what they share.
+type run struct {
+	*Options
+	Component string
+}
+
+// For returns what the manifest says of a component.
+func (r run) For(component string) run { return run{r.Options, component} }
+
+// Labels returns the labels of an object, and of the pods of a component.
+func (r run) Labels() map[string]string {
+	l := map[string]string{
+		"app.kubernetes.io/name": "assay", "app.kubernetes.io/instance": r.Run, "app.kubernetes.io/version": versionLabel(r.Version), "app.kubernetes.io/managed-by": "assay",
+	}
+	if r.Component != "" {
+		l["app.kubernetes.io/component"] = r.Component
 	}
 	return l
 }
@@ -76,130 +101,72 @@ func versionLabel(version string) string {
 	return strings.Trim(clean[:min(len(clean), 63)], "-_.")
 }
 
-func (o *Options) meta(component string) Meta {
-	return Meta{Name: Name(o.Run, component), Namespace: o.Namespace, Labels: o.labels(component)}
+// IsWorker reports whether the component is the workers.
+func (r run) IsWorker() bool { return r.Component == Worker }
+
+// Args returns the arguments of the program, in which Kubernetes replaces nothing but the index of a worker: it replaces
+// $(NAME), and $$ by $.
+func (r run) Args() []string {
+	args, more := r.CoordinatorArgs, []string(nil)
+	if r.IsWorker() {
+		args, more = r.WorkerArgs, []string{r.ShardFlag, index}
+	}
+	var out []string
+	for _, a := range args {
+		out = append(out, strings.ReplaceAll(a, "$", "$$"))
+	}
+	return append(out, more...)
 }
 
-func (o *Options) configMap() ConfigMap {
-	return ConfigMap{TypeMeta: TypeMeta{coreVersion, KindConfigMap}, Metadata: o.meta(""), Immutable: true, Data: o.Files}
+// Asks returns what the container of the component asks for.
+func (r run) Asks() Size {
+	if r.IsWorker() {
+		return r.Size
+	}
+	return Size{MilliCPU: leastMilliCPU, Memory: coordinatorMemory}
 }
 
-func (o *Options) secret() Secret {
-	s := Secret{TypeMeta: TypeMeta{coreVersion, KindSecret}, Metadata: o.meta(""), Type: "Opaque"}
-	for key, value := range o.Secrets {
-		if value == nil {
-			continue
+// Connections says how many connections a worker has.
+func (r run) Connections() string {
+	switch s := r.Size; {
+	case s.Connections == 0:
+		return "shared connections"
+	case s.WidePorts:
+		return fmt.Sprintf("%d connections, which need a wider range of local ports", s.Connections)
+	default:
+		return fmt.Sprintf("%d connections", s.Connections)
+	}
+}
+
+// Ends returns when Kubernetes ends the Jobs.
+func (r run) Ends() time.Duration { return time.Duration(seconds(r.Deadline)) * time.Second }
+
+// SecretData returns the values of the Secret, in base64.
+func (r run) SecretData() map[string]string {
+	data := map[string]string{}
+	for key, value := range r.Secrets {
+		if value != nil {
+			data[key] = base64.StdEncoding.EncodeToString(value)
 		}
-		if s.Data == nil {
-			s.Data = map[string]string{}
+	}
+	return data
+}
+
+// SecretFiles returns the keys of the Secret that the containers see as files.
+func (r run) SecretFiles() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.Secrets)), func(key string) bool { return key == TokenKey })
+}
+
+// MissingSecrets says what the Secret does not have; "" if it has all.
+func (r run) MissingSecrets() string {
+	var missing []string
+	if _, ok := r.Secrets[TokenKey]; !ok {
+		missing = append(missing, TokenKey+" (of the target; a gateway without tokens needs none)")
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Secrets)) {
+		if r.Secrets[key] == nil {
+			missing = append(missing, key+" (the pods wait for it)")
 		}
-		s.Data[key] = base64.StdEncoding.EncodeToString(value)
 	}
-	return s
-}
-
-// secretFiles returns the keys of the Secret that the containers see as files.
-func (o *Options) secretFiles() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.Secrets)), func(key string) bool { return key == TokenKey })
-}
-
-func (o *Options) workers() Job {
-	spec := o.pod(Worker, append(verbatim(o.WorkerArgs), o.ShardFlag, index), Resources{
-		// No limit of the CPU: the kernel would stop a container at it, and the report would say that
-		// the gateway was slow.
-		Requests: map[string]string{"cpu": o.Size.cpu(), "memory": o.Size.memory()},
-		Limits:   map[string]string{"memory": o.Size.memory()},
-	})
-	if o.Size.WidePorts {
-		spec.SecurityContext.Sysctls = []Sysctl{{Name: "net.ipv4.ip_local_port_range", Value: widestRange}}
-	}
-	spec.TopologySpreadConstraints = []Spread{{
-		MaxSkew: 1, TopologyKey: "kubernetes.io/hostname", WhenUnsatisfiable: "ScheduleAnyway",
-		LabelSelector: &Selector{MatchLabels: map[string]string{labelInstance: o.Run, labelComponent: Worker}},
-	}}
-	j := o.job(Worker, spec)
-	j.Spec.CompletionMode = "Indexed"
-	j.Spec.Completions, j.Spec.Parallelism = new(o.Workers), new(o.Workers)
-	j.Spec.BackoffLimitPerIndex = new(0)
-	j.Spec.PodFailurePolicy = &PodFailurePolicy{Rules: []FailureRule{
-		{Action: FailIndex, OnExitCodes: &ExitCodes{ContainerName: Worker, Operator: NotIn, Values: []int{0}}},
-		{Action: FailIndex, OnPodConditions: []PodCondition{{Type: DisruptionTarget, Status: "True"}}},
-	}}
-	return j
-}
-
-func (o *Options) coordinator() Job {
-	memory := Size{Memory: coordinatorMemory}.memory()
-	j := o.job(Coordinator, o.pod(Coordinator, verbatim(o.CoordinatorArgs), Resources{
-		Requests: map[string]string{"cpu": Size{MilliCPU: leastMilliCPU}.cpu(), "memory": memory},
-		Limits:   map[string]string{"memory": memory},
-	}))
-	j.Spec.Completions, j.Spec.Parallelism = new(1), new(1)
-	j.Spec.BackoffLimit = new(0)
-	return j
-}
-
-func (o *Options) job(component string, pod PodSpec) Job {
-	return Job{
-		TypeMeta: TypeMeta{batchVersion, KindJob}, Metadata: o.meta(component),
-		Spec: JobSpec{
-			ActiveDeadlineSeconds:   new(seconds(o.Deadline)),
-			TTLSecondsAfterFinished: new(int(keptFor / time.Second)),
-			Template: Template{
-				Metadata: Meta{Labels: o.labels(component), Annotations: map[string]string{
-					// An autoscaler that moves a pod to empty its node would lose a worker.
-					"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
-					"karpenter.sh/do-not-disrupt":                    "true",
-				}},
-				Spec: pod,
-			},
-		},
-	}
-}
-
-// verbatim returns arguments in which Kubernetes replaces nothing: it replaces $(NAME), and $$ by $.
-func verbatim(args []string) []string {
-	out := make([]string, len(args))
-	for i, a := range args {
-		out[i] = strings.ReplaceAll(a, "$", "$$")
-	}
-	return out
-}
-
-// seconds rounds up.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
-
-// pod returns the pod of a component. It meets the restricted Pod Security Standard.
-func (o *Options) pod(component string, args []string, r Resources) PodSpec {
-	c := Container{
-		Name: component, Image: o.Image, Args: args, Resources: &r,
-		Env: []Variable{{Name: o.TokenVariable, ValueFrom: &Source{SecretKeyRef: &KeyRef{Name: Name(o.Run, ""), Key: TokenKey, Optional: true}}}},
-		SecurityContext: &ContainerSecurity{
-			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &Capabilities{Drop: []string{"ALL"}},
-		},
-		TerminationMessagePolicy: "FallbackToLogsOnError",
-		VolumeMounts:             []Mount{{Name: "files", MountPath: FilesDir, ReadOnly: true}},
-	}
-	volumes := []Volume{{Name: "files", ConfigMap: &ConfigMapVolume{Name: Name(o.Run, "")}}}
-	if keys := o.secretFiles(); len(keys) > 0 {
-		v := SecretVolume{SecretName: Name(o.Run, ""), DefaultMode: new(readable)}
-		for _, key := range keys {
-			v.Items = append(v.Items, Item{Key: key, Path: key})
-		}
-		volumes = append(volumes, Volume{Name: "secrets", Secret: &v})
-		c.VolumeMounts = append(c.VolumeMounts, Mount{Name: "secrets", MountPath: SecretsDir, ReadOnly: true})
-	}
-	return PodSpec{
-		RestartPolicy:                 "Never",
-		TerminationGracePeriodSeconds: new(seconds(o.Grace)),
-		AutomountServiceAccountToken:  new(false),
-		// The variables of a Service with a name like assay-gateway would be taken for flags.
-		EnableServiceLinks: new(false),
-		SecurityContext: &PodSecurity{
-			RunAsNonRoot: new(true), RunAsUser: new(int64(nobody)), RunAsGroup: new(int64(nobody)), FSGroup: new(int64(nobody)),
-			SeccompProfile: &Profile{Type: "RuntimeDefault"},
-		},
-		Containers: []Container{c},
-		Volumes:    volumes,
-	}
+	return strings.Join(missing, ", ")
 }

@@ -3,11 +3,10 @@ package kube_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 
 	"assay/internal/kube"
 	"assay/internal/kube/kubetest"
+	"assay/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file in testdata")
@@ -47,20 +47,8 @@ func written(t *testing.T, o kube.Options) string {
 }
 
 func TestTheManifestIsTheGoldenOne(t *testing.T) {
-	const golden = "testdata/run.yaml"
 	got := written(t, options())
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("go test ./internal/kube -update writes it (-want +got):\n%s", d)
-	}
+	testkit.Golden(t, "testdata/run.yaml", got, *update)
 	if again := written(t, options()); again != got {
 		t.Error("the second time it is another")
 	}
@@ -78,8 +66,8 @@ func TestTheManifestIsValid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options()
 			change(&o)
-			text := []byte(written(t, o))
-			if err := kubetest.Validate(text); err != nil {
+			text := written(t, o)
+			if err := kubetest.Validate([]byte(text)); err != nil {
 				t.Fatal(err)
 			}
 			jobs := jobs(t, text)
@@ -90,7 +78,7 @@ func TestTheManifestIsValid(t *testing.T) {
 				restricted(t, &j.Spec.Template.Spec)
 			}
 			w := jobs[kube.Name(o.Run, kube.Worker)].Spec
-			if *w.Completions != o.Workers || *w.Parallelism != o.Workers || *w.BackoffLimitPerIndex != 0 {
+			if w.Completions != o.Workers || w.Parallelism != o.Workers || w.BackoffLimitPerIndex != 0 {
 				t.Errorf("%+v", w)
 			}
 			// The names of the pods are those of hosts.
@@ -101,27 +89,50 @@ func TestTheManifestIsValid(t *testing.T) {
 	}
 }
 
-// jobs returns the Jobs of a manifest by their names.
-func jobs(t *testing.T, manifest []byte) map[string]kube.Job {
-	t.Helper()
-	all := map[string]kube.Job{}
-	for d := yaml.NewDecoder(bytes.NewReader(manifest)); ; {
-		var node yaml.Node
-		err := d.Decode(&node)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		var job kube.Job
-		if err == nil {
-			err = node.Decode(&job)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if job.Kind == kube.KindJob {
-			all[job.Metadata.Name] = job
+// job is what the tests read of a Job.
+type job struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		Completions, Parallelism, BackoffLimitPerIndex int
+		Template                                       struct{ Spec pod }
+	}
+}
+
+// pod is what the tests read of a pod.
+type pod struct {
+	SecurityContext struct {
+		RunAsNonRoot   bool
+		RunAsUser      int
+		SeccompProfile struct{ Type string }
+		Sysctls        []struct{ Name string }
+	}
+	Containers []struct {
+		SecurityContext struct {
+			AllowPrivilegeEscalation bool
+			Capabilities             struct{ Drop []string }
 		}
 	}
+	Volumes []map[string]any
+}
+
+// jobs returns the Jobs of a manifest by their names.
+func jobs(t *testing.T, manifest string) map[string]job {
+	t.Helper()
+	all := map[string]job{}
+	for document := range strings.SplitSeq(manifest, "\n---\n") {
+		var object any
+		var j job
+		err := yaml.Unmarshal([]byte(document), &object)
+		text, err2 := json.Marshal(object) // whose names of fields match in any case
+		if err := errors.Join(err, err2, json.Unmarshal(text, &j)); err != nil {
+			t.Fatal(err)
+		}
+		if j.Kind == "Job" {
+			all[j.Metadata.Name] = j
+		}
+	}
+	return all
 }
 
 // A manifest that a mistake in this package could make is refused.
@@ -149,14 +160,14 @@ func TestABrokenManifestIsNotValid(t *testing.T) {
 }
 
 // restricted requires what the restricted Pod Security Standard does of a Linux pod.
-func restricted(t *testing.T, p *kube.PodSpec) {
+func restricted(t *testing.T, p *pod) {
 	t.Helper()
 	s, c := p.SecurityContext, p.Containers[0].SecurityContext
-	if !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != "RuntimeDefault" || *c.AllowPrivilegeEscalation || !slices.Equal(c.Capabilities.Drop, []string{"ALL"}) {
+	if !s.RunAsNonRoot || s.RunAsUser == 0 || s.SeccompProfile.Type != "RuntimeDefault" || c.AllowPrivilegeEscalation || !slices.Equal(c.Capabilities.Drop, []string{"ALL"}) {
 		t.Errorf("%+v %+v", s, c)
 	}
 	for _, v := range p.Volumes {
-		if v.ConfigMap == nil && v.Secret == nil {
+		if v["configMap"] == nil && v["secret"] == nil {
 			t.Errorf("%+v", v)
 		}
 	}

@@ -49,12 +49,9 @@ const (
 // The local ports of a pod, which has a network of its own, for connections to one address.
 const (
 	usualPorts = 28_232         // net.ipv4.ip_local_port_range is 32768 60999
-	widePorts  = 65_535 - 1_024 // with the range that a pod may set for itself
+	widePorts  = 65_535 - 1_024 // with the range that a pod may set for itself: 1025 65535
 	sparePorts = 64
 )
-
-// widestRange is the setting for widePorts.
-const widestRange = "1025 65535"
 
 // Share returns the size of one of several workers, or an error if the run needs more of them.
 func (l Load) Share(workers int) (Size, error) {
@@ -76,8 +73,8 @@ func (l Load) Share(workers int) (Size, error) {
 	return s, nil
 }
 
-// cpu returns the share of a core as Kubernetes writes it, in steps of 50.
-func (s Size) cpu() string { return strconv.Itoa((s.MilliCPU+49)/50*50) + "m" }
+// CPU returns the share of a core as Kubernetes writes it, in steps of 50.
+func (s Size) CPU() string { return strconv.Itoa((s.MilliCPU+49)/50*50) + "m" }
 
-// memory returns the memory as Kubernetes writes it, in steps of 16 MiB.
-func (s Size) memory() string { return strconv.FormatInt((s.Memory>>20+15)/16*16, 10) + "Mi" }
+// RAM returns the memory as Kubernetes writes it, in steps of 16 MiB.
+func (s Size) RAM() string { return strconv.FormatInt((s.Memory>>20+15)/16*16, 10) + "Mi" }
