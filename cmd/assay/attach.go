@@ -29,10 +29,9 @@ type attachFlags struct {
 
 // The values of --pty.
 const (
-	ptyAuto  = "auto"
-	ptyOn    = "on"
-	ptyOff   = "off"
-	ptyWords = ptyAuto + ", " + ptyOn + ", " + ptyOff
+	ptyAuto = "auto"
+	ptyOn   = "on"
+	ptyOff  = "off"
 )
 
 func newAttach(streams stdio) *cobra.Command {
@@ -65,14 +64,14 @@ Before a command runs: 2 usage, 3 nothing to attach to. 3 also if the connection
 			return f.run(c.Context(), streams.quieted(f.quiet), args[0])
 		},
 	}
-	fs := c.Flags()
+	fs := flagsOf(c)
 	fs.StringVar(&f.cmd, "cmd", "", "the `PROGRAM` to run, looked up in the sandbox")
 	fs.StringArrayVar(&f.args, "arg", nil, "an `ARGUMENT` of the program, which no shell reads (repeatable)")
 	fs.StringVar(&f.sandbox, "sandbox", "", "`ID` of the sandbox (default: the gateway's)")
 	fs.StringVar(&f.session, "session", "", "`ID` of a session, which goes on without its clients; without --cmd it must exist")
 	fs.StringVar(&f.role, "role", "", "role in the session: driver, viewer or collaborative (default: the gateway's)")
 	fs.StringVar(&f.over, "over", attach.OverAny, "surface: auto, ws (stdio over WebSocket) or process (process.Process)")
-	fs.StringVar(&f.pty, "pty", ptyAuto, "give the command a terminal: auto (if stdin and stdout are one), on or off")
+	fs.word(&f.pty, "pty", ptyAuto, "give the command a terminal: auto (if stdin and stdout are one), on or off", "auto, on, off", ptyAuto, ptyOn, ptyOff)
 	fs.StringVar(&f.record, "record", "", "write the output as an asciicast (version 2) to this new `FILE`")
 	f.quiet.register(c)
 	f.target.registerAccess(c)
@@ -178,15 +177,7 @@ func (f *attachFlags) options(url string) (o attach.Options, terminal *localTerm
 		Target: t, Over: f.over, Command: f.cmd, Args: f.args, Sandbox: f.sandbox, Session: f.session, Role: f.role,
 		Local: attach.Local{In: os.Stdin, Typed: typed, Out: os.Stdout, Err: os.Stderr},
 	}
-	switch f.pty {
-	case ptyAuto:
-		o.PTY = typed && shown
-	case ptyOn:
-		o.PTY = true
-	case ptyOff:
-	default:
-		return o, nil, fmt.Errorf("--pty %q: want %s", f.pty, ptyWords)
-	}
+	o.PTY = f.pty == ptyOn || f.pty == ptyAuto && typed && shown
 	if o.PTY {
 		o.Env = terminalEnv()
 	}

@@ -26,13 +26,13 @@ import (
 
 // certifyFlags are the flags of certify.
 type certifyFlags struct {
-	target targetFlags
+	access targetFlags
 	lease  leaseFlags
 	quiet  quietFlag
+	child  childFlags
 
-	profile, vendor, key, level, out, selftest, exec, format string
-	jobs                                                     int
-	wait                                                     time.Duration
+	claim, vendor, keyFile, level, out, selftest, format string
+	jobs                                                 int
 }
 
 func newCertify(io stdio) *cobra.Command {
@@ -77,20 +77,20 @@ Exit codes: 0 certified · 1 a requirement is not met · 5 one is undecided · 1
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return runCertify(c, io, f, args) },
 	}
-	f.target.register(c)
+	f.access.register(c)
 	f.lease.register(c)
 	f.quiet.register(c)
-	fs := c.Flags()
-	fs.StringVar(&f.profile, "profile", "", "what the product claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file (required)")
+	fs := flagsOf(c)
+	fs.StringVar(&f.claim, "profile", "", "what the product claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file (required)")
 	fs.StringVar(&f.vendor, "vendor", "", "`FILE` with vendor, product, version, URL and contact (required; format: assay schema product)")
-	fs.StringVar(&f.key, "key", "", "private key, PEM `FILE`, to sign with: Ed25519 or ECDSA P-256")
-	fs.StringVar(&f.level, "level", bundle.LevelWithLoad, strings.Join(bundle.Levels(), ", "))
+	fs.StringVar(&f.keyFile, "key", "", "private key, PEM `FILE`, to sign with: Ed25519 or ECDSA P-256")
+	levels := strings.Join(bundle.Levels(), ", ")
+	fs.word(&f.level, "level", bundle.LevelWithLoad, levels, "one of "+levels, bundle.Levels()...)
 	fs.StringVar(&f.out, "out", "", "new directory for the certificate (required)")
 	fs.StringVar(&f.selftest, "selftest", "", "report of assay selftest of this build, instead of running it")
-	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and stop it afterwards")
-	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
-	fs.StringVar(&f.format, "format", "text", "format on stdout: text or json")
+	f.child.register(fs)
+	fs.jobs(&f.jobs)
+	fs.format(&f.format, "format on stdout: text or json", "text", "json")
 	return c
 }
 
@@ -103,8 +103,9 @@ type certification struct {
 	build   *bundle.Build
 	cat     *scenarios.Catalogue
 	product bundle.Product
-	text    []byte                // of the product file
-	key     *certify.Key          // nil: unsigned
+	text    []byte       // of the product file
+	key     *certify.Key // nil: unsigned
+	wait    time.Duration
 	tested  []byte                // the report of --selftest, nil to run it
 	restart func(context.Context) // starts the gateway of --exec again; nil without
 	seen    *certify.Evidence
@@ -112,20 +113,17 @@ type certification struct {
 
 // prepare validates everything before any work.
 func (f *certifyFlags) prepare(io stdio, args []string) (*certification, error) {
-	url := ""
-	if len(args) > 0 {
-		url = args[0]
-	}
+	url := argument(args, 0)
 	c := &certification{certifyFlags: *f, io: io}
 	var err error
-	if c.target, err = f.target.options(url); err != nil {
+	if c.target, err = f.access.options(url); err != nil {
 		return nil, err
 	}
-	if err := f.lease.options(&c.target, f.exec); err != nil {
+	if err := f.lease.options(&c.target, f.child.exec); err != nil {
 		return nil, err
 	}
 	for _, need := range []struct{ flag, value, why string }{
-		{"--profile", f.profile, "what the product claims to be"},
+		{"--profile", f.claim, "what the product claims to be"},
 		{"--vendor", f.vendor, "the product file of the vendor"},
 		{"--out", f.out, "a new directory for the certificate"},
 	} {
@@ -133,22 +131,13 @@ func (f *certifyFlags) prepare(io stdio, args []string) (*certification, error) 
 			return nil, fmt.Errorf("%s: want %s", need.flag, need.why)
 		}
 	}
-	switch {
-	case f.format != "text" && f.format != "json":
-		return nil, fmt.Errorf("--format %q: want text or json", f.format)
-	case !slices.Contains(bundle.Levels(), f.level):
-		return nil, fmt.Errorf("--level %q: want one of %s", f.level, strings.Join(bundle.Levels(), ", "))
-	case f.jobs < 1 || f.jobs > 256:
-		return nil, errors.New("--jobs: want 1 to 256")
-	case f.wait < 0:
+	if f.child.wait < 0 {
 		return nil, errors.New("--wait: want a positive duration, for example 30s")
-	case f.exec != "" && url == "":
-		return nil, errors.New("--exec: also give the URL of the gateway")
 	}
-	if f.exec != "" && f.wait == 0 {
-		c.wait = execWait
+	if c.wait, err = f.child.options(url); err != nil {
+		return nil, err
 	}
-	if c.profile, err = scenarios.LoadProfile(f.profile); err != nil {
+	if c.profile, err = scenarios.LoadProfile(f.claim); err != nil {
 		return nil, err
 	}
 	if f.level == bundle.LevelWithLoad && c.profile.Certification == nil {
@@ -168,8 +157,8 @@ func (c *certification) files() (err error) {
 	if c.product, c.text, err = certify.ReadProduct(c.vendor); err != nil {
 		return err
 	}
-	if c.certifyFlags.key != "" {
-		if c.key, err = certify.ReadKey(c.certifyFlags.key); err != nil {
+	if c.keyFile != "" {
+		if c.key, err = certify.ReadKey(c.keyFile); err != nil {
 			return err
 		}
 	}
@@ -182,7 +171,7 @@ func (c *certification) files() (err error) {
 			return err
 		}
 		if r.Build == nil || r.Build.Version != c.build.Version || r.Build.Catalogue != c.build.Catalogue {
-			return fmt.Errorf("--selftest %s: it is of another build of assay; make it with this one: assay selftest --profile %s --format json", c.selftest, c.certifyFlags.profile)
+			return fmt.Errorf("--selftest %s: it is of another build of assay; make it with this one: assay selftest --profile %s --format json", c.selftest, c.claim)
 		}
 	}
 	if err := certify.Prepare(c.out); err != nil {
@@ -198,17 +187,13 @@ func runCertify(c *cobra.Command, io stdio, f certifyFlags, args []string) error
 	}
 	io.guard.hide(run.target.Secrets())
 	run.io = io.quieted(f.quiet)
-	if f.exec != "" {
-		gateway, err := startChild(io, f.exec)
-		if err != nil {
-			return &exitError{exitUnreachable, err}
-		}
-		defer gateway.stop(io)
-		run.restart = func(ctx context.Context) { gateway.restart(ctx, io) }
-		if err := gateway.up(c.Context(), run.suite()); err != nil {
-			return nothingRun(err)
-		}
+	suite := run.suite()
+	stop, err := f.child.start(c.Context(), io, &suite)
+	if err != nil {
+		return err
 	}
+	defer stop()
+	run.restart = suite.Restart
 	release, err := f.lease.create(c.Context(), io, &run.target)
 	if err != nil {
 		return nothingRun(err)
@@ -267,16 +252,16 @@ func (c *certification) gather() (err error) {
 	if c.seen, err = certify.Read(c.out, c.level, *c.build, c.cat); err != nil {
 		return err
 	}
-	c.seen.Faults, c.seen.Variants, err = selftest.Wanted(c.certifyFlags.profile)
+	c.seen.Faults, c.seen.Variants, err = selftest.Wanted(c.claim)
 	return err
 }
 
 // suite returns the options of the scenarios.
 func (c *certification) suite() suites.Options {
 	return suites.Options{
-		Target: c.target, Profile: c.certifyFlags.profile, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
-		Seed: c.certifyFlags.target.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
-		Flags: append(c.certifyFlags.target.words(), c.lease.words()...), CACert: c.certifyFlags.target.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
+		Target: c.target, Profile: c.claim, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
+		Seed: c.access.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
+		Flags: append(c.access.words(), c.lease.words()...), CACert: c.access.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
 		Restart: c.restart,
 	}
 }
@@ -306,7 +291,7 @@ func (c *certification) withGateway(ctx context.Context, part func(target.Option
 func (c *certification) driver(t target.Options) (load.Options, error) {
 	engine, err := (&engineFlags{name: engineAuto}).choose()
 	return load.Options{
-		Target: t, Profile: c.certifyFlags.profile, Version: version, Schedule: load.Schedule{Seed: c.certifyFlags.target.seed}, Engine: engine, Fleet: localFleet(workerLine()),
+		Target: t, Profile: c.claim, Version: version, Schedule: load.Schedule{Seed: c.access.seed}, Engine: engine, Fleet: localFleet(workerLine()),
 	}, err
 }
 
@@ -352,7 +337,7 @@ func (c *certification) test(ctx context.Context) error {
 	if text == nil {
 		_, tty := terminal(c.io.progress().err.To)
 		r, err := selftest.Run(ctx, selftest.Options{
-			Profile: c.certifyFlags.profile, Jobs: c.jobs, Seed: 1, Version: version, Build: c.build, Log: logger(c.io), Step: stepper(c.io.progress(), tty),
+			Profile: c.claim, Jobs: c.jobs, Seed: 1, Version: version, Build: c.build, Log: logger(c.io), Step: stepper(c.io.progress(), tty),
 		})
 		if err != nil {
 			return defect(err)
@@ -396,9 +381,7 @@ func (c *certification) conclude(ctx context.Context) error {
 		return defect(err)
 	}
 	if c.format == "json" {
-		err = reports.CertificateJSON(c.io.out.To, cert)
-	} else {
-		err = reports.Certified(c.io.out.To, cert, c.out, style(c.io.out.To, false))
+		return defect(reports.CertificateJSON(c.io.out.To, cert))
 	}
-	return defect(err)
+	return defect(reports.Certified(c.io.out.To, cert, c.out, style(c.io.out.To, false)))
 }

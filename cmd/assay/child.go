@@ -14,6 +14,49 @@ import (
 	"assay/suites"
 )
 
+// childFlags are the flags of the commands that can start the gateway.
+type childFlags struct {
+	exec string
+	wait time.Duration
+}
+
+func (f *childFlags) register(fs flags) {
+	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and stop it afterwards")
+	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
+}
+
+// options returns how long to wait for the gateway at a URL.
+func (f *childFlags) options(url string) (wait time.Duration, err error) {
+	switch {
+	case f.exec != "" && url == "":
+		return 0, errors.New("--exec: also give the URL of the gateway")
+	case f.exec != "" && f.wait == 0:
+		return execWait, nil
+	}
+	return f.wait, nil
+}
+
+// execWait is the default of --wait with --exec.
+const execWait = 30 * time.Second
+
+// start starts the gateway, if the flags want one, and waits until it accepts connections. Then the run can start it again,
+// and stop ends it.
+func (f *childFlags) start(ctx context.Context, io stdio, o *suites.Options) (stop func(), err error) {
+	if f.exec == "" {
+		return func() {}, nil
+	}
+	c := &child{line: f.exec}
+	if err := c.start(io); err != nil {
+		return nil, &exitError{exitUnreachable, err}
+	}
+	o.Restart = func(ctx context.Context) { c.restart(ctx, io) }
+	if err := c.up(ctx, *o); err != nil {
+		c.stop(io)
+		return nil, nothingRun(err)
+	}
+	return func() { c.stop(io) }, nil
+}
+
 // child is the gateway that --exec starts and stops.
 type child struct {
 	line  string
@@ -28,14 +71,9 @@ const childGrace = 10 * time.Second
 // dyingGrace is the time between the last connection that a dying gateway takes and its exit.
 const dyingGrace = 2 * time.Second
 
-// startChild runs a command line in a new process group. Its output goes to stderr, because
+// start runs the command line in a new process group. Its output goes to stderr, because
 // stdout is for reports, and is neither escaped nor redacted: the user's own command writes
 // as from a shell.
-func startChild(io stdio, line string) (*child, error) {
-	c := &child{line: line}
-	return c, c.start(io)
-}
-
 func (c *child) start(io stdio) error {
 	cmd, ended := exec.Command("/bin/sh", "-c", c.line), make(chan struct{}) //nolint:gosec,noctx // the user's own command; it is ended by stop
 	cmd.Stdout, cmd.Stderr = unguarded(io.err.To), unguarded(io.err.To)

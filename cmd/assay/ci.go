@@ -17,13 +17,10 @@ const (
 	ciOff  = "off"
 )
 
-// ciValues are the values of --ci, for completion.
-var ciValues = []string{ciAuto, ciOff}
-
 // registerCI adds the flag of the commands that report to GitHub Actions by themselves.
 func (f *outputFlags) registerCI(c *cobra.Command) {
 	f.hasCI = true
-	c.Flags().StringVar(&f.ci, "ci", ciAuto, "in GitHub Actions, also annotate the run and append to the summary of the step: auto or off")
+	flagsOf(c).word(&f.ci, "ci", ciAuto, "in GitHub Actions, also annotate the run and append to the summary of the step: auto or off", "auto or off", ciAuto, ciOff)
 }
 
 // reportToCI writes annotations to stderr in GitHub Actions, and appends the report to the summary of the

@@ -20,83 +20,60 @@ import (
 // offer returns the values that a shell completes for a flag of a command.
 type offer func(c *cobra.Command) []string
 
-// addCompletion offers values for the flags of every command. A flag without an offer here
-// completes file names, as cobra does by default.
-func addCompletion(root *cobra.Command) {
-	for _, c := range root.Commands() {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if complete := completionOf(f.Name); complete != nil {
-				_ = c.RegisterFlagCompletionFunc(f.Name, complete) // fails only for an unknown flag
-			}
-		})
-	}
-}
-
-// completionOf returns the completion of a flag, nil for that of files.
-func completionOf(flag string) cobra.CompletionFunc {
-	switch flag {
-	case "profile":
-		return complete(profileNames, cobra.ShellCompDirectiveDefault)
-	case "format":
-		return complete(formatsOf, cobra.ShellCompDirectiveNoFileComp)
-	case "report":
-		return completeReport
-	case "select":
-		return completeSelect
-	case "axis":
-		return complete(axisValues, cobra.ShellCompDirectiveNoFileComp)
-	case "fault":
-		return completeList(func(c *cobra.Command) []string {
+// completions are those of flags by name. A flag without one completes file names, as cobra does by default; one of
+// flags.word completes its words.
+func completions() map[string]cobra.CompletionFunc {
+	const only, files = cobra.ShellCompDirectiveNoFileComp, cobra.ShellCompDirectiveDefault
+	always := func(values ...string) offer { return func(*cobra.Command) []string { return values } }
+	return map[string]cobra.CompletionFunc{
+		"axis":     complete(axisValues, only),
+		"canned":   complete(always(canned.Examples()...), files),
+		"codec":    complete(always("json", "proto"), only),
+		"endpoint": completeSurface,
+		"fault": completeList(func(c *cobra.Command) []string {
 			all := zoo.Faults()
 			if c.Name() == "serve" {
 				all = append(all, zoo.SoakFaults()...)
 			}
 			return split(ids(all, func(f zoo.Fault) string { return f.ID }))
-		})
-	case "variant":
-		return completeList(func(*cobra.Command) []string {
-			return split(ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))
-		})
-	case "without":
-		return completeList(func(*cobra.Command) []string { return gateway.Features() })
-	case "protocol":
-		return completeProtocol
-	case "http":
-		return complete(httpVersions, cobra.ShellCompDirectiveNoFileComp)
-	case "canned":
-		return complete(func(*cobra.Command) []string { return canned.Examples() }, cobra.ShellCompDirectiveDefault)
-	case "endpoint":
-		return completeSurface
+		}),
+		"format": complete(always(reports.Formats()...), only),
+		"http": complete(func(c *cobra.Command) []string {
+			if c.Name() == "serve" {
+				return []string{"1.1", "2"}
+			}
+			return []string{"1.1", "h2c", "h2-tls"}
+		}, only),
+		"like":      complete(always(split(ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))...), only),
+		"over":      complete(always(attach.Surfaces()...), only),
+		"processes": complete(always(gateway.ProcessesVirtual, gateway.ProcessesOS), only),
+		"profile":   complete(profileNames, files),
+		"protocol": completeList(func(c *cobra.Command) []string {
+			all := []string{"connect", "grpc", "grpc-web"}
+			if c.Name() == "load" {
+				all = append(all, "ndjson", "ws")
+			}
+			return all
+		}),
+		"report":       completeReport,
+		"role":         complete(always(attach.Roles()...), only),
+		"select":       completeSelect,
+		"token-scheme": complete(always(target.TokenSchemes()...), only),
+		"variant":      completeList(always(split(ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))...)),
+		"without":      completeList(always(gateway.Features()...)),
 	}
-	if values := fixedValues(flag); values != nil {
-		return complete(func(*cobra.Command) []string { return values }, cobra.ShellCompDirectiveNoFileComp)
-	}
-	return nil
 }
 
-// fixedValues are the values of flags that take one of a few words.
-func fixedValues(flag string) []string {
-	switch flag {
-	case "like":
-		return split(ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
-	case "codec":
-		return []string{"json", "proto"}
-	case "ci":
-		return ciValues
-	case "engine":
-		return []string{"auto", "fast", "portable"}
-	case "processes":
-		return []string{gateway.ProcessesVirtual, gateway.ProcessesOS}
-	case "over":
-		return attach.Surfaces()
-	case "pty":
-		return split(ptyWords)
-	case "role":
-		return attach.Roles()
-	case "token-scheme":
-		return target.TokenSchemes()
+// addCompletion offers values for the flags of every command.
+func addCompletion(root *cobra.Command) {
+	all := completions()
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if complete := all[f.Name]; complete != nil {
+				_ = c.RegisterFlagCompletionFunc(f.Name, complete) // fails only for one that has its own
+			}
+		})
 	}
-	return nil
 }
 
 func split(joined string) []string { return strings.Split(joined, ", ") }
@@ -144,21 +121,6 @@ func profileNames(c *cobra.Command) []string {
 	return cat.ProfileNames()
 }
 
-// formatsOf are the values of --format of a command.
-func formatsOf(c *cobra.Command) []string {
-	switch {
-	case c.Flags().Lookup("report") != nil:
-		return split(formatNames())
-	case c.Name() == "diff":
-		return diffFormats
-	case c.Name() == "selftest":
-		return reports.SelftestFormats()
-	case c.Name() == "lint":
-		return lintFormats
-	}
-	return []string{"text", "json"}
-}
-
 // completeReport offers FORMAT=, and then files.
 func completeReport(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	at := strings.LastIndexByte(prefix, ',') + 1
@@ -170,21 +132,6 @@ func completeReport(_ *cobra.Command, _ []string, prefix string) ([]cobra.Comple
 		specs = append(specs, f+"=")
 	}
 	return behindComma(specs, prefix), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
-func completeProtocol(c *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all := []string{"connect", "grpc", "grpc-web"}
-	if c.Name() == "load" {
-		all = append(all, "ndjson", "ws")
-	}
-	return behindComma(all, prefix), cobra.ShellCompDirectiveNoFileComp
-}
-
-func httpVersions(c *cobra.Command) []string {
-	if c.Name() == "serve" {
-		return []string{"1.1", "2"}
-	}
-	return []string{"1.1", "h2c", "h2-tls"}
 }
 
 func completeSurface(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {

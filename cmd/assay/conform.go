@@ -1,36 +1,30 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
 	"assay/reports"
-	"assay/scenarios"
 	"assay/suites"
 )
 
 // conformFlags are the flags of conform.
 type conformFlags struct {
+	suites.Options
 	target targetFlags
 	output outputFlags
 	memory memoryFlag
 	lease  leaseFlags
 	quiet  quietFlag
 	live   liveFlag
+	child  childFlags
 
-	profile, selection, known, out    string
-	shard, writeKnown                 string
-	scenarios, rerun, exec            string
-	jobs, repeat, reproduce           int
-	outLimit                          sizeValue
-	wait, budget                      time.Duration
-	strict, destructive, slow, dryRun bool
+	known, writeKnown, shard, rerun string
+	outLimit                        sizeValue
+	dryRun                          bool
 
 	again rerun // of --rerun, set by options
 }
@@ -98,98 +92,67 @@ built-in scenarios adds those.`,
 	f.memory.register(c)
 	f.lease.register(c)
 	f.quiet.register(c)
-	fs := c.Flags()
+	fs := flagsOf(c)
 	f.live.register(fs)
-	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
-	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
-	fs.BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
-	fs.BoolVar(&f.destructive, "destructive", false, "also run scenarios that can kill the gateway")
-	fs.BoolVar(&f.slow, "slow", false, "also run scenarios that wait long")
+	f.child.register(fs)
+	fs.profile(&f.Profile, "what the gateway claims to be: ")
+	fs.StringVar(&f.Select, "select", "", "run only the scenarios that match these terms")
+	fs.jobs(&f.Jobs)
+	fs.strict(&f.Strict)
+	fs.BoolVar(&f.Destructive, "destructive", false, "also run scenarios that can kill the gateway")
+	fs.BoolVar(&f.Slow, "slow", false, "also run scenarios that wait long")
 	fs.StringVar(&f.known, "known", "", "`FILE` with known failures, which do not fail the run (format: assay schema known)")
 	fs.StringVar(&f.writeKnown, "write-known", "", "write the failures of this run as a first list for --known to `FILE`, which must not exist")
 	fs.StringVar(&f.shard, "shard", "", "run only part `I/N` of the selection, for example 2/3 (assay report merges the bundles)")
-	fs.StringVar(&f.out, "out", "", "directory for the bundle: evidence, verdicts and report")
+	fs.StringVar(&f.Out, "out", "", "directory for the bundle: evidence, verdicts and report")
 	f.outLimit = bundle.DefaultLimit
 	fs.Var(&f.outLimit, "out-limit", "maximum size of the bundle; the report names omitted evidence")
-	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml, profiles/NAME.yaml)")
+	registerScenarios(c, &f.Scenarios, "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml, profiles/NAME.yaml)")
 	fs.StringVar(&f.rerun, "rerun", "", "run only the failed or undecided scenarios of this bundle (exit 5 if there are none)")
-	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario N times")
-	fs.DurationVar(&f.budget, "budget", 0, "time for the whole run: then running scenarios are stopped, and the others are skipped")
-	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
-	fs.IntVar(&f.reproduce, "reproduce", defaultReproduce, "at the end, reproduce up to N failing scenarios, also with curl lines and shell scripts (0: none)")
-	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and stop it afterwards")
+	fs.within(&f.Repeat, "repeat", "", 1, 1, 10000, "run every scenario N times")
+	fs.DurationVar(&f.Budget, "budget", 0, "time for the whole run: then running scenarios are stopped, and the others are skipped")
+	// A time limit applies to the reproducers as well.
+	fs.within(&f.Reproduce, "reproduce", "", 20, 0, 1000, "at the end, reproduce up to N failing scenarios, also with curl lines and shell scripts (0: none)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "list the scenarios that would run, and exit")
 	return c
 }
 
-// options validates all flags before any work.
-func (f *conformFlags) options(args []string) (suites.Options, error) {
-	url := ""
-	if len(args) > 0 {
-		url = args[0]
+// complete validates the rest of the flags before any work, and completes the options of the run.
+func (f *conformFlags) complete(args []string) (err error) {
+	if f.again, err = f.takeAgain(argument(args, 0)); err != nil {
+		return err
 	}
-	again, err := f.takeAgain(url)
-	if err != nil {
-		return suites.Options{}, err
+	if f.Target, err = f.target.options(f.again.url); err != nil {
+		return err
 	}
-	f.again, url = again, again.url
-	t, err := f.target.options(url)
-	if err != nil {
-		return suites.Options{}, err
+	if err := f.lease.options(&f.Target, f.child.exec); err != nil {
+		return err
 	}
-	if err := f.lease.options(&t, f.exec); err != nil {
-		return suites.Options{}, err
-	}
-	if err := f.live.validate(); err != nil {
-		return suites.Options{}, err
-	}
-	if f.jobs < 1 || f.jobs > 256 {
-		return suites.Options{}, errors.New("--jobs: want 1 to 256")
-	}
-	if f.repeat < 1 || f.repeat > 10000 {
-		return suites.Options{}, errors.New("--repeat: want 1 to 10000")
-	}
-	if f.wait < 0 || f.budget < 0 {
-		return suites.Options{}, errors.New("--wait and --budget: want a positive duration, for example 30s")
+	if f.child.wait < 0 || f.Budget < 0 {
+		return errors.New("--wait and --budget: want a positive duration, for example 30s")
 	}
 	if f.outLimit < bundle.MinLimit || f.outLimit > bundle.MaxLimit {
-		return suites.Options{}, fmt.Errorf("--out-limit %s: want %s to %s", &f.outLimit, bundle.Megabytes(bundle.MinLimit), bundle.Megabytes(bundle.MaxLimit))
+		return fmt.Errorf("--out-limit %s: want %s to %s", &f.outLimit, bundle.Megabytes(bundle.MinLimit), bundle.Megabytes(bundle.MaxLimit))
 	}
-	if f.exec != "" && url == "" {
-		return suites.Options{}, errors.New("--exec: also give the URL of the gateway")
+	if f.Wait, err = f.child.options(f.again.url); err != nil {
+		return err
 	}
-	if f.exec != "" && f.wait == 0 {
-		f.wait = execWait
+	if f.Memory, err = f.memory.apply(); err != nil {
+		return err
 	}
-	if f.reproduce < 0 || f.reproduce > 1000 {
-		return suites.Options{}, errors.New("--reproduce: want 0 to 1000")
-	}
-	memory, err := f.memory.apply()
-	if err != nil {
-		return suites.Options{}, err
-	}
-	known, err := knownFrom(f.known)
-	if err != nil {
-		return suites.Options{}, err
+	if f.Known, err = knownFrom(f.known); err != nil {
+		return err
 	}
 	if err := mayWriteKnown(f.writeKnown); err != nil {
-		return suites.Options{}, err
+		return err
 	}
-	shard, err := suites.ParseShard(f.shard)
-	if err != nil {
-		return suites.Options{}, fmt.Errorf("--shard: %w", err)
+	if f.Shard, err = suites.ParseShard(f.shard); err != nil {
+		return fmt.Errorf("--shard: %w", err)
 	}
-	return suites.Options{
-		Target: t, Known: known, Profile: f.profile, ProfileText: again.profile, Select: f.selection, Scenarios: f.scenarios, Only: again.only, Shard: shard,
-		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
-		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Memory: memory, Version: version,
-		Reproduce: f.reproduce, Flags: f.replayFlags(), CACert: f.target.caCert,
-	}, f.output.validate()
+	f.ProfileText, f.Only, f.Seed, f.OutLimit, f.Version = f.again.profile, f.again.only, f.target.seed, int64(f.outLimit), version
+	f.Flags, f.CACert = f.replayFlags(), f.target.caCert
+	return f.output.validate()
 }
-
-// defaultReproduce is the default of --reproduce; a time limit applies as well.
-const defaultReproduce = 20
 
 // replayFlags returns the flags that the replay of a failure needs.
 func (f *conformFlags) replayFlags() []string {
@@ -197,20 +160,17 @@ func (f *conformFlags) replayFlags() []string {
 	if f.again.replay != "" {
 		words = append(words, "--profile", f.again.replay)
 	}
-	if f.scenarios != "" {
-		words = append(words, "--scenarios", f.scenarios)
+	if f.Scenarios != "" {
+		words = append(words, "--scenarios", f.Scenarios)
 	}
 	return words
 }
 
-// execWait is the default of --wait with --exec.
-const execWait = 30 * time.Second
-
 func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
-	o, err := f.options(args)
-	if err != nil {
+	if err := f.complete(args); err != nil {
 		return usage(err)
 	}
+	o := f.Options
 	io.guard.hide(o.Target.Secrets())
 	io = io.quieted(f.quiet)
 	if f.again.said != "" {
@@ -230,17 +190,11 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	}
 	defer ui.Close()
 	o.Progress = &liveConform{Progress: o.Progress, page: ui}
-	if f.exec != "" {
-		gateway, err := startChild(io, f.exec)
-		if err != nil {
-			return &exitError{exitUnreachable, err}
-		}
-		defer gateway.stop(io)
-		o.Restart = func(ctx context.Context) { gateway.restart(ctx, io) }
-		if err := gateway.up(c.Context(), o); err != nil {
-			return nothingRun(err)
-		}
+	stop, err := f.child.start(c.Context(), io, &o)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	release, err := f.lease.create(c.Context(), io, &o.Target)
 	if err != nil {
 		return nothingRun(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,21 +49,15 @@ The exit code is 1 when a verdict got worse, or a latency grew by more than
 			return diffRuns(io, f, args[0], args[1])
 		},
 	}
-	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json or markdown")
+	fs := flagsOf(c)
+	fs.format(&f.format, "format on stdout: text, json or markdown", "text", "json", "markdown")
 	fs.StringVar(&f.threshold, "latency-threshold", "", "fail when a median grew significantly by more than this `SHARE` (for example 20%)")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "also list unchanged latencies")
 	return c
 }
 
-// diffFormats are the values of --format.
-var diffFormats = []string{"text", "json", "markdown"}
-
 // options validates all flags before any work.
 func (f *diffFlags) options() (diff.Options, error) {
-	if !slices.Contains(diffFormats, f.format) {
-		return diff.Options{}, fmt.Errorf("--format %q: want text, json or markdown", f.format)
-	}
 	if f.threshold == "" {
 		return diff.Options{}, nil
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/internal/doctor"
@@ -31,11 +29,7 @@ the gateway. The exit code is 3 when testing is impossible.`,
 		Args:              between(0, 1, "want at most one URL"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			url := ""
-			if len(args) > 0 {
-				url = args[0]
-			}
-			t, err := f.options(url)
+			t, err := f.options(argument(args, 0))
 			if err != nil {
 				return usage(err)
 			}
@@ -43,9 +37,6 @@ the gateway. The exit code is 3 when testing is impossible.`,
 				return usage(err)
 			}
 			io.guard.hide(t.Secrets())
-			if format != "text" && format != "json" {
-				return usage(fmt.Errorf("--format %q: want text or json", format))
-			}
 			memory, err := m.apply()
 			if err != nil {
 				return usage(err)
@@ -75,6 +66,6 @@ the gateway. The exit code is 3 when testing is impossible.`,
 	m.register(c)
 	l.register(c)
 	quiet.register(c)
-	c.Flags().StringVar(&format, "format", "text", "text or json")
+	flagsOf(c).format(&format, "text or json", "text", "json")
 	return c
 }

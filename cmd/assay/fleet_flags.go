@@ -19,7 +19,7 @@ import (
 // busFlags say where the NATS server of a run is.
 type busFlags struct{ url, creds, caCert string }
 
-func (f *busFlags) register(fs *pflag.FlagSet, use string) {
+func (f *busFlags) register(fs flags, use string) {
 	fs.StringVar(&f.url, "bus", "", use)
 	fs.StringVar(&f.creds, "bus-creds", "", "file with the credentials for --bus: of NATS (.creds), the seed of an nkey, USER:PASSWORD, or a token")
 	fs.StringVar(&f.caCert, "bus-cacert", "", "file with the certificate authorities (PEM) to trust for --bus")
@@ -53,7 +53,7 @@ type fleetFlags struct {
 }
 
 func (f *fleetFlags) register(c *cobra.Command, lost fleet.Policy) {
-	fs := c.Flags()
+	fs := flagsOf(c)
 	fs.IntVar(&f.workers, "workers", 0, "share the streams among N processes: of this machine or, with --bus, from anywhere")
 	f.busFlags.register(fs, "wait for the --workers at the NATS server at this `URL` (nats://HOST:4222 or tls://…), where assay worker comes to")
 	fs.StringVar(&f.run, "run", "", "with --bus: the `ID` of the run, which each assay worker names")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,8 +60,8 @@ write 2.0; deploy/grafana has a dashboard.`,
 		Args: between(1, -1, "want folders with bundles"),
 		RunE: func(c *cobra.Command, args []string) error { return runHistory(c.Context(), io, f, args) },
 	}
-	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, markdown")
+	fs := flagsOf(c)
+	fs.format(&f.format, "format on stdout: text, json, markdown", reports.HistoryFormats()...)
 	fs.StringVar(&f.index, "index", "", "file with the index, a SQLite database (default: none)")
 	fs.BoolVar(&f.rebuild, "rebuild", false, "with --index: build it again")
 	fs.StringVar(&f.keep, "keep", "", "with --prune: the number of runs of each group to keep, or their age: 20, 30d")
@@ -76,9 +75,6 @@ write 2.0; deploy/grafana has a dashboard.`,
 
 // validate checks the flags before any work.
 func (f *historyFlags) validate() (keep history.Keep, err error) {
-	if !slices.Contains(reports.HistoryFormats(), f.format) {
-		return keep, fmt.Errorf("--format %q: want text, json or markdown", f.format)
-	}
 	switch {
 	case f.prune && f.keep == "":
 		return keep, errors.New("--prune needs --keep: the number of runs to keep, or their age")

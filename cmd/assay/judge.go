@@ -52,7 +52,7 @@ and profile; --scenarios takes newer ones from the folder.`,
 	f.output.registerVerbose(c)
 	c.Flags().StringVar(&f.profile, "profile", "", "profile to use instead of the run's")
 	registerScenarios(c, &f.scenarios, "folder whose rules.yaml and profiles to use instead of the bundle's")
-	c.Flags().BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
+	flagsOf(c).strict(&f.strict)
 	return c
 }
 

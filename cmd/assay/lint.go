@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +12,6 @@ import (
 	"assay/reports"
 	"assay/scenarios"
 )
-
-// lintFormats are the formats of lint.
-var lintFormats = []string{"text", "json", "sarif", "github"}
 
 func newLint(io stdio) *cobra.Command {
 	var own, format string
@@ -51,17 +47,15 @@ An entry that has expired, or still has a TODO, is a warning.`,
 			if own != "" {
 				args = append(args, own)
 			}
-			switch {
-			case len(args) == 0:
+			if len(args) == 0 {
 				return usage(errors.New("nothing to check: give files or folders, or --scenarios DIR"))
-			case !slices.Contains(lintFormats, format):
-				return usage(fmt.Errorf("--format %q: want %s", format, strings.Join(lintFormats, ", ")))
 			}
 			return lint(io, format, args)
 		},
 	}
 	registerScenarios(c, &own, "folder of scripts to check as well, to which a list of known failures can refer")
-	c.Flags().StringVar(&format, "format", "text", "text, json, sarif or github")
+	formats := []string{"text", "json", "sarif", "github"}
+	flagsOf(c).word(&format, "format", "text", or(formats), strings.Join(formats, ", "), formats...)
 	return c
 }
 

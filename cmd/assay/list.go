@@ -46,7 +46,7 @@ func newList(io stdio) *cobra.Command {
 			return list(io, format, selection, own)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text or json")
+	flagsOf(c).format(&format, "text or json", "text", "json")
 	c.Flags().StringVar(&selection, "select", "", "list only the scenarios that match these terms (as for conform)")
 	registerScenarios(c, &own, "folder of scripts to list instead of the built-in ones (as for conform)")
 	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles instead")
@@ -70,15 +70,10 @@ func listProfiles(io stdio, format, selection, own string) error {
 	if err != nil {
 		return defect(err)
 	}
-	switch format {
-	case "text":
-		err = reports.Profiles(io.out.To, all, style(io.out.To, false))
-	case "json":
-		err = reports.ProfilesJSON(io.out.To, all)
-	default:
-		return usage(fmt.Errorf("--format %q: want text or json", format))
+	if format == "json" {
+		return defect(reports.ProfilesJSON(io.out.To, all))
 	}
-	return defect(err)
+	return defect(reports.Profiles(io.out.To, all, style(io.out.To, false)))
 }
 
 // listFaults lists the faults, with the rules that they break, and the variants.
@@ -113,15 +108,10 @@ func list(io stdio, format, selection, own string) error {
 	case own != "":
 		cat = cat.Own()
 	}
-	switch format {
-	case "text":
-		err = reports.List(io.out.To, cat, faultsByRule(), style(io.out.To, false))
-	case "json":
-		err = reports.ListJSON(io.out.To, cat, faultsByRule())
-	default:
-		return usage(fmt.Errorf("--format %q: want text or json", format))
+	if format == "json" {
+		return defect(reports.ListJSON(io.out.To, cat, faultsByRule()))
 	}
-	return defect(err)
+	return defect(reports.List(io.out.To, cat, faultsByRule(), style(io.out.To, false)))
 }
 
 // faultsByRule maps each rule to the faults that break it.

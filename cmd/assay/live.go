@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/runpage"
@@ -24,18 +22,14 @@ import (
 // liveFlag is --ui.
 type liveFlag struct{ addr string }
 
-func (f *liveFlag) register(fs *pflag.FlagSet) {
+func (f *liveFlag) register(fs flags) {
 	fs.StringVar(&f.addr, "ui", "", "show the run in a browser while it goes on, on this `ADDRESS` of this machine, for example 127.0.0.1:8088")
-}
-
-func (f *liveFlag) validate() error {
-	if f.addr == "" {
+	fs.check(func() error {
+		if err := runpage.CheckAddress(f.addr); f.addr != "" && err != nil {
+			return fmt.Errorf("--ui %s: %w", f.addr, err)
+		}
 		return nil
-	}
-	if err := runpage.CheckAddress(f.addr); err != nil {
-		return fmt.Errorf("--ui %s: %w", f.addr, err)
-	}
-	return nil
+	})
 }
 
 // serve begins to show a run; without --ui it returns nil, which shows nothing.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/fleet"
 	"assay/internal/load"
-	"assay/scenarios"
 )
 
 // loadFlags are the flags of load.
@@ -130,7 +128,7 @@ added up.`,
 }
 
 func (f *loadFlags) register(c *cobra.Command) {
-	fs := c.Flags()
+	fs := flagsOf(c)
 	f.live.register(fs)
 	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
 	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
@@ -152,7 +150,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")
 	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
 	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: do not end before this time")
-	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
+	fs.profile(&f.profile, "profile with shell, paths and metric names: ")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
 	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
 	fs.StringVar(&f.resume, "resume", "", "with --bus: read what the workers of this `RUN` recorded, and wait for the rest, after its coordinator was lost")
@@ -161,10 +159,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 
 // options validates all flags before any work.
 func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, error) {
-	url := ""
-	if len(args) > 0 {
-		url = args[0]
-	}
+	url := argument(args, 0)
 	t, err := f.target.options(url)
 	if err != nil {
 		return load.Options{}, err
@@ -178,7 +173,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 			return load.Options{}, fmt.Errorf("--%s 0: want more than 0", name)
 		}
 	}
-	if err := errors.Join(f.live.validate(), f.output.validate()); err != nil {
+	if err := f.output.validate(); err != nil {
 		return load.Options{}, err
 	}
 	if f.schedule.Ramp == 0 && c.Flags().Lookup("ramp").Changed {

@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 	"strconv"
 
-	"github.com/spf13/pflag"
-
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/portable"
@@ -20,8 +18,8 @@ type engineFlags struct {
 	loops loopCount
 }
 
-func (f *engineFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.name, "engine", engineAuto, "driver engine: fast (Linux), portable, or auto (fast where possible)")
+func (f *engineFlags) register(fs flags) {
+	fs.word(&f.name, "engine", engineAuto, "driver engine: fast (Linux), portable, or auto (fast where possible)", "auto, fast or portable", engineAuto, "fast", "portable")
 	f.loops.register(fs)
 }
 
@@ -30,8 +28,6 @@ const engineAuto = "auto"
 // choose returns the engine of --engine.
 func (f *engineFlags) choose() (load.Engine, error) {
 	switch can := fast.Available(); {
-	case f.name != engineAuto && f.name != "fast" && f.name != "portable":
-		return nil, fmt.Errorf("--engine %q: want auto, fast or portable", f.name)
 	case f.name == "fast" && !can:
 		return nil, errors.New("--engine fast needs Linux on amd64 or arm64: use --engine portable or auto")
 	case f.name != "portable" && can:
@@ -58,7 +54,7 @@ type loopCount int
 // mostLoops is more than any machine has use for.
 const mostLoops = 256
 
-func (n *loopCount) register(fs *pflag.FlagSet) {
+func (n *loopCount) register(fs flags) {
 	fs.Var(n, "loops", "event loops of the fast engine, 1 to 256, in each process (default: by the number of streams, at most one for each core)")
 }
 

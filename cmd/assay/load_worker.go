@@ -24,6 +24,6 @@ func newLoadWorker(io stdio) *cobra.Command {
 			return defect(fleet.Serve(c.Context(), io.in, version, portable.Engine{}, fast.Engine{Loops: int(loops)}))
 		},
 	}
-	loops.register(c.Flags())
+	loops.register(flagsOf(c))
 	return c
 }

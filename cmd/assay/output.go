@@ -41,9 +41,6 @@ func (f *outputFlags) validate() error {
 	if !slices.Contains(reports.Formats(), f.format) {
 		return fmt.Errorf("--format %q: want one of %s", f.format, formatNames())
 	}
-	if f.ci != "" && !slices.Contains(ciValues, f.ci) {
-		return fmt.Errorf("--ci %q: want auto or off", f.ci)
-	}
 	for _, r := range f.reports {
 		format, path, ok := strings.Cut(r, "=")
 		if format == "sarif" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/reproduce"
-	"assay/scenarios"
 )
 
 // kubernetes is the only scheduler that render knows.
@@ -88,7 +86,7 @@ and deletes the Jobs a day after their end.`,
 		},
 	}
 	f.target.register(c)
-	fs := c.Flags()
+	fs := flagsOf(c)
 	f.fleet.register(c, fleet.Abort)
 	f.fleet.url, fs.Lookup("bus").DefValue = defaultBus, defaultBus
 	for name, use := range map[string]string{
@@ -99,7 +97,7 @@ and deletes the Jobs a day after their end.`,
 	} {
 		fs.Lookup(name).Usage = use
 	}
-	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
+	fs.profile(&f.profile, "profile with shell, paths and metric names: ")
 	fs.StringVar(&f.image, "image", "assay:"+version, "container image of this program")
 	fs.StringVar(&f.namespace, "namespace", "", "namespace of the objects (default: that of kubectl)")
 	fs.DurationVar(&f.deadline, "deadline", 0, "time after which Kubernetes ends the run (default: the plan's duration, and the time in which workers may come)")

@@ -49,21 +49,17 @@ is that of the scenario; 5 if it could not run.`,
 	f.target.register(c)
 	f.memory.register(c)
 	f.lease.register(c)
-	fs := c.Flags()
+	fs := flagsOf(c)
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be (as for conform)")
 	fs.StringVar(&f.axis, "axis", "", "run only on this axis value, for example proto, or on all four: connect/json/1.1/identity")
-	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to use instead of the built-in ones (as for conform)")
+	registerScenarios(c, &f.scenarios, "folder of scripts to use instead of the built-in ones (as for conform)")
 	fs.StringArrayVar(&f.set, "set", nil, "reduce the scenario, as `NAME=VALUE`; names: repeat.times, gen.bytes, split, sweep.VARIABLE (repeatable)")
-	fs.IntVar(&f.repeat, "repeat", 1, "run the scenario N times")
+	fs.within(&f.repeat, "repeat", "", 1, 1, 10000, "run the scenario N times")
 	return c
 }
 
 func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
-	url := ""
-	if len(args) > 1 {
-		url = args[1]
-	}
-	t, err := f.target.options(url)
+	t, err := f.target.options(argument(args, 1))
 	if err != nil {
 		return usage(err)
 	}
@@ -71,9 +67,6 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 		return usage(err)
 	}
 	io.guard.hide(t.Secrets())
-	if f.repeat < 1 || f.repeat > 10000 {
-		return usage(errors.New("--repeat: want 1 to 10000"))
-	}
 	var set []scenarios.Override
 	for _, text := range f.set {
 		o, err := scenarios.ParseOverride(text)

@@ -27,7 +27,7 @@ type rerun struct {
 // takeAgain reads the bundle of --rerun, if given. Its URL, profile and folder of scenarios are the
 // defaults for those of the command line.
 func (f *conformFlags) takeAgain(url string) (rerun, error) {
-	again := rerun{url: url, replay: f.profile}
+	again := rerun{url: url, replay: f.Profile}
 	if f.rerun == "" {
 		return again, nil
 	}
@@ -49,18 +49,18 @@ func (f *conformFlags) takeAgain(url string) (rerun, error) {
 		again.url = b.Run.Target.URL
 		taken = append(taken, fmt.Sprintf("the URL %q", again.url))
 	}
-	if f.profile == "" {
+	if f.Profile == "" {
 		again.profile, again.replay = b.Run.ProfileText, flagOf(b.Run.Flags, "--profile")
 		if again.replay == "" {
 			again.replay = b.Run.Profile
 		}
 		if again.profile == "" {
-			f.profile = b.Run.Profile
+			f.Profile = b.Run.Profile
 		}
 		taken = append(taken, fmt.Sprintf("the profile %q", b.Run.Profile))
 	}
-	if own := flagOf(b.Run.Flags, "--scenarios"); f.scenarios == "" && own != "" {
-		f.scenarios = own
+	if own := flagOf(b.Run.Flags, "--scenarios"); f.Scenarios == "" && own != "" {
+		f.Scenarios = own
 		taken = append(taken, fmt.Sprintf("the scenarios of %q", own))
 	}
 	if len(taken) > 0 {
@@ -129,8 +129,8 @@ func (f *conformFlags) nothingAgain(err error) error {
 		return err
 	}
 	what := "nothing"
-	if f.selection != "" {
-		what = fmt.Sprintf("nothing of --select %q", f.selection)
+	if f.Select != "" {
+		what = fmt.Sprintf("nothing of --select %q", f.Select)
 	}
 	return &exitError{exitInconclusive, fmt.Errorf("%s failed or stayed undecided in %s: nothing to rerun", what, f.rerun)}
 }

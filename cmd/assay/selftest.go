@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,25 +59,20 @@ are disjoint and together all of them; each runs the reference gateway too.`,
 		},
 	}
 	f.quiet.register(c)
-	fs := c.Flags()
+	fs := flagsOf(c)
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
 	fs.StringVar(&f.profile, "profile", "", "only the scenarios of this profile, and the faults that break their rules: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.shard, "shard", "", "run only part `K/N` of the faults and variants, for example 2/7")
-	fs.StringVar(&f.format, "format", "text", strings.Join(reports.SelftestFormats(), ", "))
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
+	formats := strings.Join(reports.SelftestFormats(), ", ")
+	fs.word(&f.format, "format", "text", formats, "one of "+formats, reports.SelftestFormats()...)
+	fs.jobs(&f.jobs)
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	return c
 }
 
 func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
-	if !slices.Contains(reports.SelftestFormats(), f.format) {
-		return usage(fmt.Errorf("--format %q: want one of %s", f.format, strings.Join(reports.SelftestFormats(), ", ")))
-	}
-	if f.jobs < 1 || f.jobs > 256 {
-		return usage(errors.New("--jobs: want 1 to 256"))
-	}
 	if f.profile != "" {
 		if _, err := scenarios.LoadProfile(f.profile); err != nil {
 			return usage(err)

@@ -18,7 +18,6 @@ import (
 	"assay/internal/soak"
 	"assay/internal/soak/inject"
 	"assay/reports"
-	"assay/scenarios"
 )
 
 // soakFlags are the flags of soak.
@@ -105,7 +104,7 @@ interrupted.`,
 }
 
 func (f *soakFlags) register(c *cobra.Command) {
-	fs := c.Flags()
+	fs := flagsOf(c)
 	fs.DurationVar(&f.duration, "duration", soak.DefaultDuration, "time of the whole soak")
 	fs.DurationVar(&f.window, "window", 0, "time of a window (default 10m, or a twelfth of a shorter soak)")
 	fs.DurationVar(&f.warmup, "warmup", 0, "time that is not judged for trends (default two windows)")
@@ -115,7 +114,7 @@ func (f *soakFlags) register(c *cobra.Command) {
 	fs.IntVar(&f.pid, "pid", 0, "process of the gateway on this machine, whose resources are read from /proc")
 	fs.StringSliceVar(&f.inject, "inject", nil, "inject faults, one in each window in turns: "+strings.Join(inject.Names(inject.Kinds()), ", ")+", or all")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1)")
-	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
+	fs.profile(&f.profile, "profile with shell, paths and metric names: ")
 	fs.StringVar(&f.out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
 	fs.StringVar(&f.resume, "resume", "", "directory of a soak that ended early, to continue it")
 	f.engine.register(fs)
@@ -126,10 +125,7 @@ var planFlags = []string{"duration", "window", "warmup", "rate", "held", "confid
 
 // options validates all flags before any work.
 func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, error) {
-	url := ""
-	if len(args) > 0 {
-		url = args[0]
-	}
+	url := argument(args, 0)
 	t, err := f.target.options(url)
 	if err != nil {
 		return soak.Options{}, err

@@ -54,13 +54,10 @@ Exit codes: 0 good · 1 not good, or unfinished · 2 not a bundle, or a newer fo
   assay verify --submission certified/e2b/1.0.0/acme-gateway`,
 		Args: exactly(1, "want the directory of a bundle or a certificate"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if f.format != "text" && f.format != "json" {
-				return usage(fmt.Errorf("--format %q: want text or json", f.format))
-			}
 			return verify(c.Context(), io, f, args[0])
 		},
 	}
-	c.Flags().StringVar(&f.format, "format", "text", "format on stdout: text or json")
+	flagsOf(c).format(&f.format, "format on stdout: text or json", "text", "json")
 	c.Flags().StringVar(&f.key, "key", "", "public key, PEM `FILE`, that a certificate must be signed with")
 	c.Flags().BoolVar(&f.submission, "submission", false, "also check what a registry asks for: the folder, a signature, a built-in profile")
 	return c

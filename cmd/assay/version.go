@@ -39,8 +39,6 @@ sha256sum over rules.yaml and every AREA/NAME.yaml of scenarios, sorted by name.
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
-			case format != "text" && format != "json":
-				return usage(fmt.Errorf("--format %q: want text or json", format))
 			case licenses && format == "json":
 				return usage(fmt.Errorf("--licenses is text: leave --format out"))
 			case licenses:
@@ -52,7 +50,7 @@ sha256sum over rules.yaml and every AREA/NAME.yaml of scenarios, sorted by name.
 		},
 	}
 	c.Flags().BoolVar(&licenses, "licenses", false, "print the licences of the software that is linked into the program")
-	c.Flags().StringVar(&format, "format", "text", "format on stdout: text or json")
+	flagsOf(c).format(&format, "format on stdout: text or json", "text", "json")
 	return c
 }
 

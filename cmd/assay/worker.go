@@ -50,7 +50,7 @@ bus, no run, or this machine is too small · 4 the engine failed · 5 the run ha
 	}
 	f.target.registerAccess(c)
 	f.quiet.register(c)
-	fs := c.Flags()
+	fs := flagsOf(c)
 	f.bus.register(fs, "`URL` of the NATS server: nats://HOST:4222 or tls://…")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run, as assay load prints it")
 	fs.IntVar(&f.shard, "shard", -1, "part of the plan, from 0 (default: the first free one)")
@@ -62,11 +62,7 @@ bus, no run, or this machine is too small · 4 the engine failed · 5 the run ha
 // options validates all flags before any work.
 func (f *workerFlags) options(c *cobra.Command, args []string) (fleet.WorkerOptions, error) {
 	o := fleet.WorkerOptions{Run: f.run, Shard: f.shard, Wait: f.wait, Version: version}
-	url := ""
-	if len(args) > 0 {
-		url = args[0]
-	}
-	t, err := f.target.options(url)
+	t, err := f.target.options(argument(args, 0))
 	if err != nil {
 		return o, err
 	}
