@@ -60,6 +60,18 @@ func (f flags) within(to *int, name, short string, value, least, most int, use s
 	})
 }
 
+// positive rejects the value 0 of flags whose default is 0.
+func (f flags) positive(names ...string) {
+	f.check(func() error {
+		for _, name := range names {
+			if fl := f.Lookup(name); fl.Changed && (fl.Value.String() == "0" || fl.Value.String() == "0s") {
+				return fmt.Errorf("--%s 0: want more than 0", name)
+			}
+		}
+		return nil
+	})
+}
+
 // jobs adds --jobs, the number of scenarios at one time.
 func (f flags) jobs(to *int) {
 	f.within(to, "jobs", "j", 8, 1, 256, "number of concurrent scenarios, besides as many that mostly wait")

@@ -13,7 +13,6 @@ import (
 	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/internal/safefile"
-	"assay/internal/soak"
 )
 
 // busFlags say where the NATS server of a run is.
@@ -101,25 +100,6 @@ func (f *fleetFlags) options(c *cobra.Command, line []string) (fleet.Options, er
 	return o, nil
 }
 
-// fleetOptions returns the fleet of a run.
-func (f *loadFlags) fleetOptions(c *cobra.Command, o *load.Options) (fleet.Options, error) {
-	crew, err := f.fleet.options(c, f.engine.worker())
-	switch {
-	case err == nil && f.resume != "" && crew.Bus == nil:
-		return crew, errors.New("--resume: the run is on a bus; name it with --bus")
-	case err != nil || crew.Bus == nil:
-		return crew, err
-	case f.resume != "":
-		crew.Run = f.resume
-		return crew, nil
-	case o.Target.Embedded:
-		return crew, errors.New("--bus: name the URL of a target: workers of other machines do not reach the embedded gateway")
-	case o.Sandboxes != nil:
-		return crew, errors.New("--sandboxes: their tokens do not go over a bus; leave --bus out, and the workers are processes of this machine")
-	}
-	return crew, nil
-}
-
 // resumeFlags are the flags that a resumed run takes: everything else is that of the run.
 var resumeFlags = []string{
 	"resume", "bus", "bus-creds", "bus-cacert", "token-file", "header-file", "header", "user", "cacert", "insecure", "endpoint", "time-scale", "out", "format", "report", "metrics-prefix",
@@ -148,29 +128,4 @@ func (f *loadFlags) recall(ctx context.Context, workers *fleet.Fleet, o load.Opt
 	o.Target.Embedded = false
 	o, err = load.Resumed(o, *job, memo)
 	return o, usage(err)
-}
-
-// fleetOptions returns the fleet of a soak. Its workers stay from window to window.
-func (f *soakFlags) fleetOptions(c *cobra.Command, o *soak.Options) (fleet.Options, error) {
-	crew, err := f.fleet.options(c, f.engine.worker())
-	crew.Rounds = f.fleet.workers > 0
-	switch {
-	case err != nil || crew.Bus == nil:
-		return crew, err
-	case o.Load.Target.Embedded:
-		return crew, errors.New("--bus: name the URL of a target: workers of other machines do not reach the embedded gateway")
-	case f.lease.url != "":
-		return crew, errors.New("--control-plane: the token of its sandbox does not go over a bus; leave --bus out, and the workers are processes of this machine")
-	case len(o.Inject) > 0:
-		return crew, errors.New("--inject: the faults are injected on this machine, and workers of others do not meet them; leave --bus out")
-	}
-	return crew, nil
-}
-
-// busSecrets returns the secrets of the bus.
-func busSecrets(o fleet.Options) []string {
-	if o.Bus == nil {
-		return nil
-	}
-	return o.Bus.Secrets()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,7 +119,7 @@ func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) er
 		return usage(err)
 	}
 	h := history.Of(runs, skipped, version)
-	if err := drawHistory(h)(io.out.To, f.format, style(io.out.To, false)); err != nil {
+	if err := reports.RenderHistory(io.out.To, f.format, h, style(io.out.To, false)); err != nil {
 		return defect(err)
 	}
 	var pruned error
@@ -168,11 +167,6 @@ func (f *historyFlags) token() (string, error) {
 		err = fmt.Errorf("--push-token-file: %s has more than one line, or control characters: want one bearer token", f.pushTokenFile)
 	}
 	return token, err
-}
-
-// drawHistory draws a history.
-func drawHistory(h *bundle.History) draw {
-	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderHistory(w, format, h, s) }
 }
 
 // pruneBundles removes bundles. One that is not whole stays, and is said. An error means that one stays.

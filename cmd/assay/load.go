@@ -2,39 +2,21 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
 	"assay/internal/fleet"
 	"assay/internal/load"
+	"assay/reports"
 )
 
 // loadFlags are the flags of load.
 type loadFlags struct {
-	target targetFlags
-	lease  leaseFlags
-	quiet  quietFlag
-	live   liveFlag
-	fleet  fleetFlags
-
-	sandboxes int
-
-	schedule             load.Schedule
-	command, expect      string
-	protocol, codec, on  string
-	plan                 string
-	fullHandshakes       bool
-	killShare, dropShare float64
-	thresholds           []string
-	abort                bool
-	abortDelay           time.Duration
-	metricsListen        string
-	profile, out, resume string
-	engine               engineFlags
-	output               outputFlags
+	load.Options
+	driverFlags
+	live                  liveFlag
+	sandboxes             int
+	metricsListen, resume string
 }
 
 func newLoad(io stdio) *cobra.Command {
@@ -117,101 +99,71 @@ added up.`,
 			return runLoad(c, io, f, args)
 		},
 	}
-	f.target.register(c)
-	f.lease.register(c)
-	f.quiet.register(c)
-	f.register(c)
-	f.fleet.register(c, fleet.Abort)
-	f.output.register(c)
-	f.output.registerCI(c)
+	fs := flagsOf(c)
+	f.driverFlags.register(fs, &f.Options, fleet.Abort)
+	f.live.register(fs)
+	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
+	fs.StringVar(&f.Plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
+	fs.IntVar(&f.Streams, "streams", 0, "closed model: keep N streams open (default 100)")
+	fs.Float64Var(&f.Rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
+	fs.BoolVar(&f.Poisson, "poisson", false, "with --rate: start at random times, like independent clients")
+	fs.DurationVar(&f.Ramp, "ramp", 0, "rise linearly to --streams or --rate over this time; 0 is at once (default with --streams: 1ms per stream, at most 30s and half of the duration)")
+	fs.DurationVar(&f.Duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
+	fs.IntVar(&f.Count, "count", 0, "total number of streams; without --duration, the run waits for a --command however long it is silent")
+	fs.DurationVar(&f.Warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
+	fs.Float64Var(&f.KillShare, "kill-share", 0, "share of the streams, 0 to 1, whose process is killed at a random time")
+	fs.Float64Var(&f.DisconnectShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end (over ws by the gateway, at once)")
+	fs.StringVar(&f.Command, "command", "", "command of every stream (default: numbered lines)")
+	fs.StringVar(&f.Expect, "expect", "", "expected output of --command: same (as in the first stream; default), sha256:HEX or none")
+	fs.StringVar(&f.Protocol, "protocol", "", "connect, grpc, grpc-web, ndjson or ws (default connect)")
+	fs.StringVar(&f.Codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
+	fs.StringVar(&f.HTTP, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
+	fs.BoolVar(&f.FullHandshakes, "full-handshakes", false, "over https: resume no TLS session, so that every connection costs a complete handshake")
+	fs.StringArrayVar(&f.Thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")
+	fs.BoolVar(&f.AbortOnFail, "abort-on-fail", false, "end the run as soon as a threshold is missed")
+	fs.DurationVar(&f.AbortDelay, "abort-delay", 0, "with --abort-on-fail: do not end before this time")
+	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
+	fs.StringVar(&f.Out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
+	fs.StringVar(&f.resume, "resume", "", "with --bus: read what the workers of this `RUN` recorded, and wait for the rest, after its coordinator was lost")
+	fs.positive("streams", "rate", "count")
 	return c
 }
 
-func (f *loadFlags) register(c *cobra.Command) {
-	fs := flagsOf(c)
-	f.live.register(fs)
-	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
-	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
-	fs.IntVar(&f.schedule.Streams, "streams", 0, "closed model: keep N streams open (default 100)")
-	fs.Float64Var(&f.schedule.Rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
-	fs.BoolVar(&f.schedule.Poisson, "poisson", false, "with --rate: start at random times, like independent clients")
-	fs.DurationVar(&f.schedule.Ramp, "ramp", 0, "rise linearly to --streams or --rate over this time; 0 is at once (default with --streams: 1ms per stream, at most 30s and half of the duration)")
-	fs.DurationVar(&f.schedule.Duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
-	fs.IntVar(&f.schedule.Count, "count", 0, "total number of streams; without --duration, the run waits for a --command however long it is silent")
-	fs.DurationVar(&f.schedule.Warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
-	fs.Float64Var(&f.killShare, "kill-share", 0, "share of the streams, 0 to 1, whose process is killed at a random time")
-	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end (over ws by the gateway, at once)")
-	fs.StringVar(&f.command, "command", "", "command of every stream (default: numbered lines)")
-	fs.StringVar(&f.expect, "expect", "", "expected output of --command: same (as in the first stream; default), sha256:HEX or none")
-	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web, ndjson or ws (default connect)")
-	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
-	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
-	fs.BoolVar(&f.fullHandshakes, "full-handshakes", false, "over https: resume no TLS session, so that every connection costs a complete handshake")
-	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")
-	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
-	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: do not end before this time")
-	fs.profile(&f.profile, "profile with shell, paths and metric names: ")
-	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
-	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
-	fs.StringVar(&f.resume, "resume", "", "with --bus: read what the workers of this `RUN` recorded, and wait for the rest, after its coordinator was lost")
-	f.engine.register(fs)
-}
-
-// options validates all flags before any work.
-func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, error) {
-	url := argument(args, 0)
-	t, err := f.target.options(url)
-	if err != nil {
-		return load.Options{}, err
-	}
-	if err := f.lease.options(&t, ""); err != nil {
-		return load.Options{}, err
-	}
-	t.Embedded = url == "" && f.lease.url == ""
-	for _, name := range []string{"streams", "rate", "count"} {
-		if fl := c.Flags().Lookup(name); fl.Changed && fl.Value.String() == "0" {
-			return load.Options{}, fmt.Errorf("--%s 0: want more than 0", name)
-		}
+// complete validates the rest of the flags before any work, and completes the options of the run.
+func (f *loadFlags) complete(c *cobra.Command, args []string) (err error) {
+	if err := f.driverFlags.complete(&f.Options, argument(args, 0)); err != nil {
+		return err
 	}
 	if err := f.output.validate(); err != nil {
-		return load.Options{}, err
+		return err
 	}
-	if f.schedule.Ramp == 0 && c.Flags().Lookup("ramp").Changed {
-		f.schedule.Ramp = load.AtOnce
+	if f.Ramp == 0 && c.Flags().Lookup("ramp").Changed {
+		f.Ramp = load.AtOnce
 	}
-	f.schedule.Seed = f.target.seed
-	o := load.Options{
-		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on, FullHandshakes: f.fullHandshakes,
-		Plan: f.plan, Schedule: f.schedule, KillShare: f.killShare, DisconnectShare: f.dropShare,
-		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, AbortOnFail: f.abort, AbortDelay: f.abortDelay, Out: f.out, Version: version,
+	f.Seed = f.target.seed
+	if err := f.sandboxOptions(c.Flags().Lookup("sandboxes").Changed); err != nil {
+		return err
 	}
-	if err := f.sandboxOptions(c.Flags().Lookup("sandboxes").Changed, &o); err != nil {
-		return load.Options{}, err
-	}
-	if o.Engine, err = f.engine.choose(); err != nil {
-		return load.Options{}, err
+	if f.Engine, err = f.engine.choose(); err != nil {
+		return err
 	}
 	if f.resume != "" {
-		return o, f.onlyResumes(c)
+		return f.onlyResumes(c)
 	}
-	o.Workers = f.fleet.workers
-	return o, o.Validate()
+	f.Workers = f.fleet.workers
+	return f.Validate()
 }
 
 func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed error) {
-	o, err := f.options(c, args)
+	if err := f.complete(c, args); err != nil {
+		return usage(err)
+	}
+	crew, err := f.crew(c)
 	if err != nil {
 		return usage(err)
 	}
-	crew, err := f.fleetOptions(c, &o)
-	if err != nil {
-		return usage(err)
-	}
-	io.guard.hide(append(o.Target.Secrets(), busSecrets(crew)...))
-	io = io.quieted(f.quiet)
-	crew.Say = func(line string) { io.notef("%s\n", line) }
-	crew.Warn = func(line string) { io.errorf("%s\n", line) }
-	workers := fleet.New(crew)
+	o := f.Options
+	io, workers := f.begin(io, o.Target, crew)
 	defer workers.Close()
 	if f.resume != "" {
 		if o, err = f.recall(c.Context(), workers, o); err != nil {
@@ -242,32 +194,29 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 		}
 		defer release()
 	}
-	if o.Target.Embedded {
-		stop, err := embed(ctx, io, &o.Target)
-		if err != nil {
-			return err
-		}
-		defer func() { failed = errors.Join(failed, stop()) }()
-	} else {
-		stayLean()
-	}
-	r, err := load.Run(ctx, o)
-	showEnd(ui, loadEnd(r), err)
-	return loadResult(io, f.output, r, err)
-}
-
-// loadResult writes the report and returns the exit code.
-func loadResult(io stdio, f outputFlags, r *bundle.LoadReport, err error) error {
-	var engine *load.EngineError
-	switch {
-	case r == nil && errors.As(err, &engine):
-		return defect(err)
-	case r == nil:
+	stop, err := embedIfWanted(ctx, io, &o.Target)
+	if err != nil {
 		return err
 	}
-	err = errors.Join(err, f.write(io, drawLoad(r)))
-	if err != nil {
-		return defect(err)
+	defer func() { failed = errors.Join(failed, stop()) }()
+	r, err := load.Run(ctx, o)
+	showEnd(ui, loadEnd(r), err)
+	return driven(io, f.output, reports.RenderLoad, r, err)
+}
+
+// crew returns the fleet of a run.
+func (f *loadFlags) crew(c *cobra.Command) (fleet.Options, error) {
+	crew, err := f.driverFlags.crew(c, f.Target)
+	switch {
+	case err == nil && f.resume != "" && crew.Bus == nil:
+		return crew, errors.New("--resume: the run is on a bus; name it with --bus")
+	case err != nil || crew.Bus == nil:
+		return crew, err
+	case f.resume != "":
+		crew.Run = f.resume
+		return crew, nil
+	case f.Sandboxes != nil:
+		return crew, errors.New("--sandboxes: their tokens do not go over a bus; leave --bus out, and the workers are processes of this machine")
 	}
-	return code(r.Exit())
+	return crew, nil
 }

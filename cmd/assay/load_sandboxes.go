@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ const (
 )
 
 // sandboxOptions adds the sandboxes to the options, before they are created.
-func (f *loadFlags) sandboxOptions(given bool, o *load.Options) error {
+func (f *loadFlags) sandboxOptions(given bool) error {
 	switch {
 	case f.lease.url == "" && given:
 		return errors.New("--sandboxes needs --control-plane")
@@ -30,11 +31,8 @@ func (f *loadFlags) sandboxOptions(given bool, o *load.Options) error {
 		return nil
 	}
 	// The sandboxes have the scheme of this address.
-	o.Target.URL = f.lease.url
-	if f.lease.sandboxURL != "" {
-		o.Target.URL = f.lease.sandboxURL
-	}
-	o.Sandboxes = &load.Sandboxes{}
+	f.Target.URL = cmp.Or(f.lease.sandboxURL, f.lease.url)
+	f.Sandboxes = &load.Sandboxes{}
 	return nil
 }
 

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"assay/internal/bundle"
@@ -18,20 +16,9 @@ import (
 // maxMatrix is the maximum number of columns.
 const maxMatrix = 64
 
-// matrixFormats rejects the formats that a matrix does not have.
-func matrixFormats(f outputFlags) error {
-	for _, format := range slices.Concat([]string{f.format}, f.reports) {
-		format, _, _ = strings.Cut(format, "=")
-		if !slices.Contains(reports.MatrixFormats(), format) {
-			return fmt.Errorf("--matrix has no format %q: the formats are %s", format, strings.Join(reports.MatrixFormats(), ", "))
-		}
-	}
-	return nil
-}
-
 // drawMatrix compares the runs of several gateways. The exit code is 0 whatever they concluded.
 func drawMatrix(io stdio, f outputFlags, own string, args []string) error {
-	if err := matrixFormats(f); err != nil {
+	if err := f.only("--matrix has no format", reports.MatrixFormats()); err != nil {
 		return usage(err)
 	}
 	columns, err := matrixColumns(args)
@@ -44,12 +31,7 @@ func drawMatrix(io stdio, f outputFlags, own string, args []string) error {
 			return err
 		}
 	}
-	return defect(f.write(io, drawnMatrix(matrix.Of(runs))))
-}
-
-// drawnMatrix draws a matrix.
-func drawnMatrix(m *bundle.Matrix) draw {
-	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderMatrix(w, format, m, s) }
+	return defect(f.write(io, drawing(reports.RenderMatrix, matrix.Of(runs))))
 }
 
 // column is one argument of report --matrix.

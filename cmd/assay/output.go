@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
 	"assay/reports"
 )
 
@@ -59,14 +58,20 @@ func (f *outputFlags) validate() error {
 // draw draws one report in a format of package reports.
 type draw func(w io.Writer, format string, s reports.Style) error
 
-// drawRun draws the report of a run of scenarios.
-func drawRun(r *bundle.Report) draw {
-	return func(w io.Writer, format string, s reports.Style) error { return reports.Render(w, format, r, s) }
+// drawing draws a report with the function of package reports for its kind.
+func drawing[R any](render func(io.Writer, string, R, reports.Style) error, r R) draw {
+	return func(w io.Writer, format string, s reports.Style) error { return render(w, format, r, s) }
 }
 
-// drawLoad draws the report of a load run.
-func drawLoad(r *bundle.LoadReport) draw {
-	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderLoad(w, format, r, s) }
+// only rejects formats that the report of a command does not have. what says in its error which report that is.
+func (f *outputFlags) only(what string, formats []string) error {
+	for _, format := range slices.Concat([]string{f.format}, f.reports) {
+		format, _, _ = strings.Cut(format, "=")
+		if !slices.Contains(formats, format) {
+			return fmt.Errorf("%s %q: the formats are %s", what, format, strings.Join(formats, ", "))
+		}
+	}
+	return nil
 }
 
 // write writes the report to stdout and to the files.

@@ -81,7 +81,7 @@ func drawReport(io stdio, f outputFlags, own string, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(io, drawRun(r)); err != nil {
+	if err := f.write(io, drawing(reports.Render, r)); err != nil {
 		return defect(err)
 	}
 	return code(r.Exit)
@@ -93,7 +93,19 @@ func redrawLoad(io stdio, f outputFlags, dir string) error {
 	if err != nil {
 		return usage(err)
 	}
-	return loadResult(io, f, s.Report, nil)
+	return driven(io, f, reports.RenderLoad, s.Report, nil)
+}
+
+// redrawSoak renders the report of a stored soak.
+func redrawSoak(io stdio, f outputFlags, dir string) error {
+	if err := soakFormats(f); err != nil {
+		return usage(err)
+	}
+	r, err := soak.Open(dir)
+	if err != nil {
+		return usage(err)
+	}
+	return driven(io, f, reports.RenderSoak, r, nil)
 }
 
 // merged returns the report of all shards; a single bundle keeps its own.

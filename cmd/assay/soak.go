@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/fleet"
-	"assay/internal/load"
 	"assay/internal/soak"
 	"assay/internal/soak/inject"
 	"assay/reports"
@@ -22,18 +19,9 @@ import (
 
 // soakFlags are the flags of soak.
 type soakFlags struct {
-	target targetFlags
-	lease  leaseFlags
-	quiet  quietFlag
-	output outputFlags
-
-	inject                   []string
-	duration, window, warmup time.Duration
-	rate, confidence         float64
-	held, pid                int
-	on, profile, out, resume string
-	engine                   engineFlags
-	fleet                    fleetFlags
+	soak.Options
+	driverFlags
+	resume string
 }
 
 func newSoak(io stdio) *cobra.Command {
@@ -93,112 +81,77 @@ interrupted.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return runSoak(c, io, f, args) },
 	}
-	f.target.register(c)
-	f.lease.register(c)
-	f.quiet.register(c)
-	f.register(c)
-	f.fleet.register(c, fleet.Degrade)
-	f.output.register(c)
-	f.output.registerCI(c)
-	return c
-}
-
-func (f *soakFlags) register(c *cobra.Command) {
 	fs := flagsOf(c)
-	fs.DurationVar(&f.duration, "duration", soak.DefaultDuration, "time of the whole soak")
-	fs.DurationVar(&f.window, "window", 0, "time of a window (default 10m, or a twelfth of a shorter soak)")
-	fs.DurationVar(&f.warmup, "warmup", 0, "time that is not judged for trends (default two windows)")
-	fs.Float64Var(&f.rate, "rate", soak.DefaultRate, "streams that begin per second, besides those that are held")
-	fs.IntVar(&f.held, "held", soak.DefaultHeld, "streams that are held open, on average")
-	fs.Float64Var(&f.confidence, "confidence", soak.DefaultConfidence, "probability that a soak of a gateway without leak or drift finds none")
-	fs.IntVar(&f.pid, "pid", 0, "process of the gateway on this machine, whose resources are read from /proc")
-	fs.StringSliceVar(&f.inject, "inject", nil, "inject faults, one in each window in turns: "+strings.Join(inject.Names(inject.Kinds()), ", ")+", or all")
-	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1)")
-	fs.profile(&f.profile, "profile with shell, paths and metric names: ")
-	fs.StringVar(&f.out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
+	f.driverFlags.register(fs, &f.Load, fleet.Degrade)
+	fs.DurationVar(&f.Duration, "duration", soak.DefaultDuration, "time of the whole soak")
+	fs.DurationVar(&f.Window, "window", 0, "time of a window (default 10m, or a twelfth of a shorter soak)")
+	fs.DurationVar(&f.Warmup, "warmup", 0, "time that is not judged for trends (default two windows)")
+	fs.Float64Var(&f.Rate, "rate", soak.DefaultRate, "streams that begin per second, besides those that are held")
+	fs.IntVar(&f.Held, "held", soak.DefaultHeld, "streams that are held open, on average")
+	fs.Float64Var(&f.Confidence, "confidence", soak.DefaultConfidence, "probability that a soak of a gateway without leak or drift finds none")
+	fs.IntVar(&f.PID, "pid", 0, "process of the gateway on this machine, whose resources are read from /proc")
+	fs.StringSliceVar(&f.Inject, "inject", nil, "inject faults, one in each window in turns: "+strings.Join(inject.Names(inject.Kinds()), ", ")+", or all")
+	fs.StringVar(&f.Load.HTTP, "http", "", "1.1, h2c, or h2-tls for https (default 1.1)")
+	fs.StringVar(&f.Out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
 	fs.StringVar(&f.resume, "resume", "", "directory of a soak that ended early, to continue it")
-	f.engine.register(fs)
+	fs.positive("duration", "window", "rate")
+	return c
 }
 
 // planFlags are the flags that the folder of a resumed soak sets.
 var planFlags = []string{"duration", "window", "warmup", "rate", "held", "confidence", "inject", "seed", "http", "out"}
 
-// options validates all flags before any work.
-func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, error) {
-	url := argument(args, 0)
-	t, err := f.target.options(url)
-	if err != nil {
-		return soak.Options{}, err
+// complete validates the rest of the flags before any work, and completes the options of the soak.
+func (f *soakFlags) complete(c *cobra.Command, args []string) (err error) {
+	if err := f.driverFlags.complete(&f.Load, argument(args, 0)); err != nil {
+		return err
 	}
-	if err := f.lease.options(&t, ""); err != nil {
-		return soak.Options{}, err
-	}
-	t.Embedded = url == "" && f.lease.url == ""
 	if err := errors.Join(f.output.validate(), soakFormats(f.output)); err != nil {
-		return soak.Options{}, err
+		return err
 	}
-	o := soak.Options{
-		Load:     load.Options{Target: t, Profile: f.profile, HTTP: f.on, Version: version},
-		Duration: f.duration, Window: f.window, Warmup: f.warmup, Rate: f.rate, Held: f.held, Seed: f.target.seed,
-		PID: f.pid, Confidence: f.confidence, Inject: f.inject, Out: f.out,
-	}
-	for _, name := range []string{"duration", "window", "rate"} {
-		if fl := c.Flags().Lookup(name); fl.Changed && (fl.Value.String() == "0" || fl.Value.String() == "0s") {
-			return o, fmt.Errorf("--%s 0: want more than 0", name)
-		}
-	}
-	if f.pid != 0 {
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d", f.pid)); err != nil {
-			return o, fmt.Errorf("--pid %d: no such process in /proc of this machine", f.pid)
+	f.Seed = f.target.seed
+	if f.PID != 0 {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d", f.PID)); err != nil {
+			return fmt.Errorf("--pid %d: no such process in /proc of this machine", f.PID)
 		}
 	}
 	if f.resume != "" && f.lease.url != "" {
-		return o, errors.New("--resume: the sandbox of that soak is gone, and another one is not the same; begin another soak")
+		return errors.New("--resume: the sandbox of that soak is gone, and another one is not the same; begin another soak")
 	}
 	if f.resume != "" {
 		for _, name := range planFlags {
 			if c.Flags().Lookup(name).Changed {
-				return o, fmt.Errorf("--%s: the plan of a resumed soak is that of its folder; leave the flag out", name)
+				return fmt.Errorf("--%s: the plan of a resumed soak is that of its folder; leave the flag out", name)
 			}
 		}
-		o.Out, o.Resume = f.resume, true
+		f.Out, f.Resume = f.resume, true
 	}
-	if o.Out == "" {
-		o.Out = "soak-" + time.Now().Format("20060102-150405")
+	if f.Out == "" {
+		f.Out = "soak-" + time.Now().Format("20060102-150405")
 	}
-	if o.Load.Engine, err = f.engine.choose(); err != nil {
-		return o, err
+	if f.Load.Engine, err = f.engine.choose(); err != nil {
+		return err
 	}
-	return o, o.Validate()
+	return f.Validate()
 }
 
 // soakFormats refuses the formats that the report of a soak does not have.
 func soakFormats(f outputFlags) error {
-	for _, format := range slices.Concat([]string{f.format}, f.reports) {
-		format, _, _ = strings.Cut(format, "=")
-		if !slices.Contains(reports.SoakFormats(), format) {
-			return fmt.Errorf("a soak has no report in the format %q: the formats are %s", format, strings.Join(reports.SoakFormats(), ", "))
-		}
-	}
-	return nil
+	return f.only("a soak has no report in the format", reports.SoakFormats())
 }
 
 func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed error) {
-	o, err := f.options(c, args)
+	if err := f.complete(c, args); err != nil {
+		return usage(err)
+	}
+	crew, err := f.crew(c)
 	if err != nil {
 		return usage(err)
 	}
-	crew, err := f.fleetOptions(c, &o)
-	if err != nil {
-		return usage(err)
-	}
-	io.guard.hide(append(o.Load.Target.Secrets(), busSecrets(crew)...))
-	io = io.quieted(f.quiet)
-	o.Progress = newSoakProgress(io.progress())
-	crew.Say = func(line string) { io.notef("%s\n", line) }
-	crew.Warn = func(line string) { io.errorf("%s\n", line) }
-	workers := fleet.New(crew)
+	o := f.Options
+	io, workers := f.begin(io, o.Load.Target, crew)
 	defer workers.Close()
+	o.Progress = newSoakProgress(io.progress())
 	o.Load.Fleet, o.Load.Workers, o.Local = workers, f.fleet.workers, localFleet(f.engine.worker())
 	ctx := c.Context()
 	release, err := f.lease.create(ctx, io, &o.Load.Target)
@@ -206,50 +159,28 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 		return nothingRun(err)
 	}
 	defer release()
-	if o.Load.Target.Embedded {
-		stop, err := embed(ctx, io, &o.Load.Target)
-		if err != nil {
-			return err
-		}
-		defer func() { failed = errors.Join(failed, stop()) }()
-	} else {
-		stayLean()
-	}
-	r, err := soak.Run(ctx, o)
-	return soakResult(io, f.output, r, err)
-}
-
-// soakResult writes the report and returns the exit code.
-func soakResult(io stdio, f outputFlags, r *bundle.SoakReport, err error) error {
-	var engine *load.EngineError
-	switch {
-	case r == nil && errors.As(err, &engine):
-		return defect(err)
-	case r == nil:
+	stop, err := embedIfWanted(ctx, io, &o.Load.Target)
+	if err != nil {
 		return err
 	}
-	err = errors.Join(err, f.write(io, drawSoak(r)))
-	if err != nil {
-		return defect(err)
-	}
-	return code(r.Exit())
+	defer func() { failed = errors.Join(failed, stop()) }()
+	r, err := soak.Run(ctx, o)
+	return driven(io, f.output, reports.RenderSoak, r, err)
 }
 
-// drawSoak draws the report of a soak.
-func drawSoak(r *bundle.SoakReport) draw {
-	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderSoak(w, format, r, s) }
-}
-
-// redrawSoak renders the report of a stored soak.
-func redrawSoak(io stdio, f outputFlags, dir string) error {
-	if err := soakFormats(f); err != nil {
-		return usage(err)
+// crew returns the fleet of a soak. Its workers stay from window to window.
+func (f *soakFlags) crew(c *cobra.Command) (fleet.Options, error) {
+	crew, err := f.driverFlags.crew(c, f.Load.Target)
+	crew.Rounds = f.fleet.workers > 0
+	switch {
+	case err != nil || crew.Bus == nil:
+		return crew, err
+	case f.lease.url != "":
+		return crew, errors.New("--control-plane: the token of its sandbox does not go over a bus; leave --bus out, and the workers are processes of this machine")
+	case len(f.Inject) > 0:
+		return crew, errors.New("--inject: the faults are injected on this machine, and workers of others do not meet them; leave --bus out")
 	}
-	r, err := soak.Open(dir)
-	if err != nil {
-		return usage(err)
-	}
-	return soakResult(io, f, r, nil)
+	return crew, nil
 }
 
 // verifySoak concludes again on the recorded windows.
