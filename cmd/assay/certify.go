@@ -106,15 +106,16 @@ type certification struct {
 	text    []byte       // of the product file
 	key     *certify.Key // nil: unsigned
 	wait    time.Duration
+	words   []string              // the flags of a replay
 	tested  []byte                // the report of --selftest, nil to run it
 	restart func(context.Context) // starts the gateway of --exec again; nil without
 	seen    *certify.Evidence
 }
 
 // prepare validates everything before any work.
-func (f *certifyFlags) prepare(io stdio, args []string) (*certification, error) {
+func (f *certifyFlags) prepare(fs flags, io stdio, args []string) (*certification, error) {
 	url := argument(args, 0)
-	c := &certification{certifyFlags: *f, io: io}
+	c := &certification{certifyFlags: *f, io: io, words: fs.words(nil)}
 	var err error
 	if c.target, err = f.access.options(url); err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func (c *certification) files() (err error) {
 }
 
 func runCertify(c *cobra.Command, io stdio, f certifyFlags, args []string) error {
-	run, err := f.prepare(io, args)
+	run, err := f.prepare(flagsOf(c), io, args)
 	if err != nil {
 		return usage(err)
 	}
@@ -261,7 +262,7 @@ func (c *certification) suite() suites.Options {
 	return suites.Options{
 		Target: c.target, Profile: c.claim, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
 		Seed: c.access.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
-		Flags: append(c.access.words(), c.lease.words()...), CACert: c.access.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
+		Flags: c.words, CACert: c.access.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
 		Restart: c.restart,
 	}
 }

@@ -118,8 +118,8 @@ built-in scenarios adds those.`,
 }
 
 // complete validates the rest of the flags before any work, and completes the options of the run.
-func (f *conformFlags) complete(args []string) (err error) {
-	if f.again, err = f.takeAgain(argument(args, 0)); err != nil {
+func (f *conformFlags) complete(fs flags, args []string) (err error) {
+	if f.again, err = f.takeAgain(fs, argument(args, 0)); err != nil {
 		return err
 	}
 	if f.Target, err = f.target.options(f.again.url); err != nil {
@@ -150,13 +150,13 @@ func (f *conformFlags) complete(args []string) (err error) {
 		return fmt.Errorf("--shard: %w", err)
 	}
 	f.ProfileText, f.Only, f.Seed, f.OutLimit, f.Version = f.again.profile, f.again.only, f.target.seed, int64(f.outLimit), version
-	f.Flags, f.CACert = f.replayFlags(), f.target.caCert
+	f.Flags, f.CACert = f.replayFlags(fs), f.target.caCert
 	return f.output.validate()
 }
 
 // replayFlags returns the flags that the replay of a failure needs.
-func (f *conformFlags) replayFlags() []string {
-	words := append(f.target.words(), f.lease.words()...)
+func (f *conformFlags) replayFlags(fs flags) []string {
+	words := fs.words(nil)
 	if f.again.replay != "" {
 		words = append(words, "--profile", f.again.replay)
 	}
@@ -167,7 +167,7 @@ func (f *conformFlags) replayFlags() []string {
 }
 
 func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
-	if err := f.complete(args); err != nil {
+	if err := f.complete(flagsOf(c), args); err != nil {
 		return usage(err)
 	}
 	o := f.Options

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -34,19 +33,13 @@ func (f *leaseFlags) options(o *target.Options, exec string) error {
 	case f.url == "" && f.template != "base":
 		return errors.New("--template needs --control-plane")
 	}
-	key := os.Getenv(apiKeyVariable)
-	if f.keyFile != "" {
-		var err error
-		if key, err = readSecret("--api-key-file", f.keyFile); err != nil {
-			return err
-		}
+	key, err := secretOf("--api-key-file", f.keyFile, apiKeyVariable)
+	if err != nil {
+		return err
 	}
 	o.Control = target.Control{URL: f.url, APIKey: key, SandboxURL: f.sandboxURL}
 	for _, url := range []string{f.url, f.sandboxURL} {
-		if url == "" {
-			continue
-		}
-		if err := target.CheckURL(url); err != nil {
+		if err := target.CheckURL(url); url != "" && err != nil {
 			return err
 		}
 	}
@@ -76,20 +69,4 @@ func (f *leaseFlags) create(ctx context.Context, io stdio, o *target.Options) (r
 	io.guard.hide(o.Secrets())
 	io.notef("assay: testing the sandbox %s of %s\n", s.ID, f.url)
 	return release, nil
-}
-
-// words returns the flags for a replay command.
-func (f *leaseFlags) words() []string {
-	var words []string
-	for _, o := range []struct{ name, value string }{
-		{"--control-plane", f.url}, {"--api-key-file", f.keyFile}, {"--sandbox-url", f.sandboxURL},
-	} {
-		if o.value != "" {
-			words = append(words, o.name, o.value)
-		}
-	}
-	if f.url != "" && f.template != "base" {
-		words = append(words, "--template", f.template)
-	}
-	return words
 }

@@ -73,8 +73,8 @@ and deletes the Jobs a day after their end.`,
 			}
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			o, notes, err := f.options(args)
+		RunE: func(c *cobra.Command, args []string) error {
+			o, notes, err := f.options(flagsOf(c), args)
 			if err != nil {
 				return usage(err)
 			}
@@ -106,7 +106,7 @@ and deletes the Jobs a day after their end.`,
 
 // options checks all flags and reads all files before anything is written. The notes are for the
 // user.
-func (f *renderFlags) options(args []string) (o kube.Options, notes []string, err error) {
+func (f *renderFlags) options(fs flags, args []string) (o kube.Options, notes []string, err error) {
 	if args[0] != kubernetes {
 		return o, nil, fmt.Errorf("%q: want %s, the only one that render knows", args[0], kubernetes)
 	}
@@ -141,7 +141,7 @@ func (f *renderFlags) options(args []string) (o kube.Options, notes []string, er
 	if err != nil {
 		return o, nil, err
 	}
-	f.commands(&o, url)
+	f.commands(fs, &o, url)
 	return o, append(notes, more...), nil
 }
 

@@ -81,15 +81,9 @@ func (f *renderFlags) files(o *kube.Options, t target.Options, plan string) erro
 }
 
 // commands sets the arguments of the pods: the flags, with the paths of the files in the pods.
-func (f *renderFlags) commands(o *kube.Options, url string) {
-	in := f.target
-	in.tokenFile = "" // it is in the environment of the pods
-	if in.headerFile != "" {
-		in.headerFile = kube.SecretFile(headersKey)
-	}
-	if in.caCert != "" {
-		in.caCert = kube.File(caFile)
-	}
+func (f *renderFlags) commands(fs flags, o *kube.Options, url string) {
+	// The token is in the environment of the pods.
+	in := map[string]string{"token-file": "", "header-file": kube.SecretFile(headersKey), "cacert": kube.File(caFile)}
 	common := []string{"--bus", f.fleet.url, "--run", f.fleet.run, "--wait", f.fleet.wait.String()}
 	if _, ok := o.Secrets[busCredsKey]; ok {
 		common = append(common, "--bus-creds", kube.SecretFile(busCredsKey))
@@ -97,10 +91,9 @@ func (f *renderFlags) commands(o *kube.Options, url string) {
 	if _, ok := o.Files[busCAFile]; ok {
 		common = append(common, "--bus-cacert", kube.File(busCAFile))
 	}
-	reach := in
-	reach.shell = "" // it is in the plan
-	o.WorkerArgs = slices.Concat([]string{"worker"}, common, reach.words())
-	o.CoordinatorArgs = slices.Concat([]string{"load", url, "--plan", kube.File(planFile), "--workers", strconv.Itoa(f.fleet.workers), "--lost-worker", f.fleet.lost}, common, in.words())
+	o.CoordinatorArgs = slices.Concat([]string{"load", url, "--plan", kube.File(planFile), "--workers", strconv.Itoa(f.fleet.workers), "--lost-worker", f.fleet.lost}, common, fs.words(in))
+	in["shell"] = "" // of a worker it is in the plan
+	o.WorkerArgs = slices.Concat([]string{"worker"}, common, fs.words(in))
 	if f.target.seed != 0 {
 		o.CoordinatorArgs = append(o.CoordinatorArgs, "--seed", strconv.FormatUint(f.target.seed, 10))
 	}

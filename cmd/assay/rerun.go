@@ -26,7 +26,7 @@ type rerun struct {
 
 // takeAgain reads the bundle of --rerun, if given. Its URL, profile and folder of scenarios are the
 // defaults for those of the command line.
-func (f *conformFlags) takeAgain(url string) (rerun, error) {
+func (f *conformFlags) takeAgain(fs flags, url string) (rerun, error) {
 	again := rerun{url: url, replay: f.Profile}
 	if f.rerun == "" {
 		return again, nil
@@ -66,7 +66,7 @@ func (f *conformFlags) takeAgain(url string) (rerun, error) {
 	if len(taken) > 0 {
 		again.said = fmt.Sprintf("as in %s: %s", f.rerun, strings.Join(taken, ", "))
 	}
-	if other := targetWords(b.Run.Flags); len(other) > 0 && url == "" && !slices.Equal(other, f.target.words()) {
+	if other := targetWords(b.Run.Flags); len(other) > 0 && url == "" && !slices.Equal(other, fs.words(nil)) {
 		again.said += fmt.Sprintf("; not its flags %q", strings.Join(other, " "))
 	}
 	return again, nil

@@ -14,23 +14,17 @@ import (
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
+	"assay/internal/reproduce"
 	"assay/scenarios"
 )
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	listen, metricsPrefix, wrap, tokenFile string
-	processes, like, caOut, prefix, shell  string
-	home                                   string
-	faults, variants, http, protocols      []string
-	origins, without                       []string
-	tls, insecureLocal                     bool
-	clockScale                             float64
-	seed                                   uint64
-	canned                                 string
-	issuer                                 issuerFlags
-	control                                controlFlags
-	quiet                                  quietFlag
+	zoo.Options
+	tokenFile, caOut, shell, canned string
+	issuer                          issuerFlags
+	control                         controlFlags
+	quiet                           quietFlag
 }
 
 func newServe(io stdio) *cobra.Command {
@@ -82,35 +76,34 @@ API that the SDKs of E2B call (docs/control-plane.md).
 			if f.canned != "" {
 				return f.serveCanned(c, io)
 			}
-			o, err := f.options(io)
-			if err != nil {
+			if err := f.complete(io); err != nil {
 				return usage(err)
 			}
-			return f.serve(c.Context(), io, o)
+			return f.serve(c.Context(), io)
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; any but loopback needs a token")
-	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults (assay list --faults)")
-	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants (assay list --faults)")
-	fs.StringVar(&f.processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token or --insecure-local)")
-	fs.BoolVar(&f.insecureLocal, "insecure-local", false, "with --processes os on loopback, require no token: every program of this machine can then run commands with your rights")
-	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
-	fs.StringVar(&f.like, "like", "", "behave like one of these gateways, deviations included: "+ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
-	fs.BoolVar(&f.tls, "tls", false, "serve https with a generated certificate")
+	fs.StringVar(&f.Listen, "listen", "127.0.0.1:8081", "address to listen on; any but loopback needs a token")
+	fs.StringSliceVar(&f.Faults, "fault", nil, "break the gateway with these faults (assay list --faults)")
+	fs.StringSliceVar(&f.Variants, "variant", nil, "vary the gateway with these variants (assay list --faults)")
+	fs.StringVar(&f.Processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token or --insecure-local)")
+	fs.BoolVar(&f.InsecureLocal, "insecure-local", false, "with --processes os on loopback, require no token: every program of this machine can then run commands with your rights")
+	fs.StringVar(&f.Home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
+	fs.StringVar(&f.Like, "like", "", "behave like one of these gateways, deviations included: "+ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
+	fs.BoolVar(&f.TLS, "tls", false, "serve https with a generated certificate")
 	fs.StringVar(&f.caOut, "ca-out", "", "write the CA certificate to this file, for --cacert")
-	fs.StringSliceVar(&f.http, "http", nil, "serve only these HTTP versions: 1.1, 2")
-	fs.StringSliceVar(&f.protocols, "protocol", nil, "serve only these protocols: connect, grpc, grpc-web")
-	fs.StringVar(&f.prefix, "prefix", "", "path prefix of every surface, for example /sandbox")
+	fs.StringSliceVar(&f.HTTP, "http", nil, "serve only these HTTP versions: 1.1, 2")
+	fs.StringSliceVar(&f.Protocols, "protocol", nil, "serve only these protocols: connect, grpc, grpc-web")
+	fs.StringVar(&f.Prefix, "prefix", "", "path prefix of every surface, for example /sandbox")
 	fs.StringVar(&f.shell, "shell", "", "accept only commands that begin with these words, for example \"/bin/bash -l -c\"")
-	fs.StringVar(&f.metricsPrefix, "metrics-prefix", "coppice", "prefix of the process counters on /metrics")
-	fs.StringVar(&f.wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
+	fs.StringVar(&f.MetricsPrefix, "metrics-prefix", "coppice", "prefix of the process counters on /metrics")
+	fs.StringVar(&f.Wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (default: the variable ASSAY_TOKEN)")
-	fs.StringSliceVar(&f.origins, "allow-origin", nil, "let pages of these origins call the gateway, for example http://localhost:3000; * is all (default: all with a token, none without)")
-	fs.StringSliceVar(&f.without, "without", nil, "do not serve these features: "+strings.Join(gateway.Features(), ", "))
-	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
+	fs.StringSliceVar(&f.Origins, "allow-origin", nil, "let pages of these origins call the gateway, for example http://localhost:3000; * is all (default: all with a token, none without)")
+	fs.StringSliceVar(&f.Without, "without", nil, "do not serve these features: "+strings.Join(gateway.Features(), ", "))
+	fs.Float64Var(&f.ClockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
 	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
-	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
+	fs.Uint64Var(&f.Seed, "seed", 0, "phase of intermittent faults")
 	f.issuer.register(fs)
 	f.control.register(fs)
 	f.quiet.register(c)
@@ -125,38 +118,33 @@ func ids[T any](all []T, id func(T) string) string {
 	return strings.Join(names, ", ")
 }
 
-// options validates all flags.
-func (f *serveFlags) options(io stdio) (zoo.Options, error) {
-	o := zoo.Options{
-		Like: f.like, Faults: f.faults, Variants: f.variants, Seed: f.seed,
-		Options: gateway.Options{
-			Listen: f.listen, MetricsPrefix: f.metricsPrefix, Wrap: f.wrap, ClockScale: f.clockScale, Log: logger(io),
-			Processes: f.processes, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
-			Shell: strings.Fields(f.shell), Origins: f.origins, Without: f.without, InsecureLocal: f.insecureLocal,
-		},
-	}
+// complete validates the flags, and completes the options of the gateway.
+func (f *serveFlags) complete(io stdio) (err error) {
+	f.Log, f.Shell = logger(io), strings.Fields(f.shell)
 	if err := f.checkTLS(); err != nil {
-		return o, err
+		return err
 	}
-	if f.clockScale <= 0 || f.clockScale > 10000 {
-		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
+	if f.ClockScale <= 0 || f.ClockScale > 10000 {
+		return fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.ClockScale)
 	}
 	if err := f.checkInsecure(); err != nil {
-		return o, err
+		return err
 	}
-	var err error
-	if o.Token, err = f.token(); err == nil {
-		err = f.control.install(f, &o)
+	if f.Token, err = f.token(); err != nil {
+		return err
 	}
-	if err == nil && f.insecureLocal && o.Token != "" {
-		err = errors.New("--insecure-local does not go with " + f.secretFlag() + ", which makes it needless")
+	if err := f.control.install(f); err != nil {
+		return err
 	}
-	return o, err
+	if f.InsecureLocal && f.Token != "" {
+		return errors.New("--insecure-local does not go with " + f.secretFlag() + ", which makes it needless")
+	}
+	return nil
 }
 
 // checkTLS rejects a file for a certificate that there is not.
 func (f *serveFlags) checkTLS() error {
-	if f.caOut != "" && !f.tls {
+	if f.caOut != "" && !f.TLS {
 		return errors.New("--ca-out needs --tls")
 	}
 	return nil
@@ -175,23 +163,16 @@ func (f *serveFlags) writeCA(pem []byte) error {
 
 // checkInsecure rejects --insecure-local where it means nothing, or too much.
 func (f *serveFlags) checkInsecure() error {
-	host, _, err := net.SplitHostPort(f.listen)
+	host, _, err := net.SplitHostPort(f.Listen)
 	switch {
-	case !f.insecureLocal:
+	case !f.InsecureLocal:
 		return nil
-	case f.processes != gateway.ProcessesOS:
+	case f.Processes != gateway.ProcessesOS:
 		return errors.New("--insecure-local is only for --processes os: virtual processes need no token on loopback")
 	case err != nil || !isLoopback(host):
-		return fmt.Errorf("--insecure-local is only for a loopback address, and --listen is %s: set a token with %s", f.listen, f.secretFlag())
+		return fmt.Errorf("--insecure-local is only for a loopback address, and --listen is %s: set a token with %s", f.Listen, f.secretFlag())
 	}
 	return nil
-}
-
-// warn says what the gateway is open to.
-func (f *serveFlags) warn(io stdio) {
-	if f.insecureLocal {
-		io.errorf("WARNING: --insecure-local: every program and user of this machine can run commands as you on %s\n", f.listen)
-	}
 }
 
 // token reads the token, which an address other than loopback needs.
@@ -200,12 +181,12 @@ func (f *serveFlags) token() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, _, err := net.SplitHostPort(f.listen)
+	host, _, err := net.SplitHostPort(f.Listen)
 	if err != nil {
-		return "", fmt.Errorf("--listen %q: want HOST:PORT: %w", f.listen, err)
+		return "", fmt.Errorf("--listen %q: want HOST:PORT: %w", f.Listen, err)
 	}
 	if !isLoopback(host) && token == "" {
-		return "", hint{fmt.Errorf("--listen %s is reachable from other machines", f.listen), "set a token with " + f.secretFlag() + ", or listen on 127.0.0.1"}
+		return "", hint{fmt.Errorf("--listen %s is reachable from other machines", f.Listen), "set a token with " + f.secretFlag() + ", or listen on 127.0.0.1"}
 	}
 	return token, nil
 }
@@ -213,9 +194,9 @@ func (f *serveFlags) token() (string, error) {
 // secret reads what clients must send: the token, or the key of the control plane.
 func (f *serveFlags) secret() (string, error) {
 	if f.control.on {
-		return f.control.key()
+		return secretOf("--api-key-file", f.control.keyFile, apiKeyVariable)
 	}
-	return readToken(f.tokenFile)
+	return secretOf("--token-file", f.tokenFile, reproduce.TokenVariable)
 }
 
 // secretFlag is the flag that names the file of the secret.
@@ -231,7 +212,6 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// serve runs the gateway until it is interrupted. Its first line on stdout is the URL; the second, with --issuer, is that of the issuer.
 // inZoo adds the nearest id to the error of an unknown fault, variant or like.
 func inZoo(err error) error {
 	var unknown *zoo.UnknownError
@@ -241,16 +221,19 @@ func inZoo(err error) error {
 	return fmt.Errorf("%w: %s", err, cmp.Or(scenarios.DidYouMean(unknown.ID, unknown.Known), "assay list --faults lists them"))
 }
 
-func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err error) {
-	i, err := f.issuer.start(ctx, io, &o)
+// serve runs the gateway until it is interrupted. Its first line on stdout is the URL; the second, with --issuer, is that of the issuer.
+func (f *serveFlags) serve(ctx context.Context, io stdio) (err error) {
+	i, err := f.issuer.start(ctx, io, &f.Options)
 	if err != nil {
 		return usage(err)
 	}
 	if i != nil {
 		defer func() { err = errors.Join(err, i.Close()) }()
 	}
-	f.warn(io)
-	g, err := zoo.Start(ctx, o)
+	if f.InsecureLocal {
+		io.errorf("WARNING: --insecure-local: every program and user of this machine can run commands as you on %s\n", f.Listen)
+	}
+	g, err := zoo.Start(ctx, f.Options)
 	if err != nil {
 		return usage(inZoo(err))
 	}

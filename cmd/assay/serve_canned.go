@@ -38,7 +38,7 @@ func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err := f.checkTLS(); err != nil {
 		return usage(err)
 	}
-	s, err := canned.Start(file, canned.Options{Listen: f.listen, Token: token, TLS: f.tls})
+	s, err := canned.Start(file, canned.Options{Listen: f.Listen, Token: token, TLS: f.TLS})
 	if err != nil {
 		return usage(err)
 	}

@@ -8,11 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/fakes/controlplane"
-	"assay/fakes/zoo"
 )
-
-// apiKeyVariable holds the API key without --api-key-file.
-const apiKeyVariable = "ASSAY_API_KEY"
 
 // controlFlags serve sandboxes behind a control plane.
 type controlFlags struct {
@@ -26,16 +22,8 @@ func (f *controlFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.domain, "domain", "", "with --control-plane, serve each sandbox also as PORT-ID.DOMAIN, and name the domain in the responses")
 }
 
-// key reads the API key.
-func (f *controlFlags) key() (string, error) {
-	if f.keyFile == "" {
-		return os.Getenv(apiKeyVariable), nil
-	}
-	return readSecret("--api-key-file", f.keyFile)
-}
-
-// install puts the control plane in front of the gateway of o.
-func (f *controlFlags) install(s *serveFlags, o *zoo.Options) error {
+// install puts the control plane in front of the gateway.
+func (f *controlFlags) install(s *serveFlags) error {
 	switch {
 	case !f.on && (f.keyFile != "" || f.domain != ""):
 		return errors.New("--api-key-file and --domain need --control-plane")
@@ -45,10 +33,10 @@ func (f *controlFlags) install(s *serveFlags, o *zoo.Options) error {
 		return errors.New("--token-file does not go with --control-plane, whose sandboxes have tokens of their own: use --api-key-file")
 	case s.issuer.listen != "":
 		return errors.New("--issuer does not go with --control-plane")
-	case s.home != "":
+	case s.Home != "":
 		return errors.New("--home does not go with --control-plane: each sandbox has a home of its own")
 	}
-	o.ControlPlane = &controlplane.Options{APIKey: o.Token, Domain: f.domain, Only: true}
+	s.ControlPlane = &controlplane.Options{APIKey: s.Token, Domain: f.domain, Only: true}
 	return nil
 }
 

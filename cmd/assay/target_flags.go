@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assay/internal/bundle"
+	"assay/internal/reproduce"
 	"assay/internal/safefile"
 	"assay/internal/surface"
 	"assay/internal/target"
@@ -68,7 +69,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		return o, fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.timeScale)
 	}
 	var err error
-	if o.Token, err = readToken(f.tokenFile); err != nil {
+	if o.Token, err = secretOf("--token-file", f.tokenFile, reproduce.TokenVariable); err != nil {
 		return o, err
 	}
 	if f.caCert != "" {
@@ -105,12 +106,15 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 	return o, nil
 }
 
-// readToken reads the access token from a file, or without one from the environment.
-func readToken(path string) (string, error) {
+// apiKeyVariable holds the API key without --api-key-file.
+const apiKeyVariable = "ASSAY_API_KEY"
+
+// secretOf reads a secret from the file that a flag names, or without one from a variable.
+func secretOf(flag, path, variable string) (string, error) {
 	if path == "" {
-		return os.Getenv("ASSAY_TOKEN"), nil
+		return os.Getenv(variable), nil
 	}
-	return readSecret("--token-file", path)
+	return readSecret(flag, path)
 }
 
 // maxSecret is the length of the longest secret: no server takes a longer header, and every output is searched for it.
@@ -132,30 +136,35 @@ func readSecret(flag, path string) (string, error) {
 	return secret, nil
 }
 
-// words returns the flags for a replay command, without the seed.
-func (f *targetFlags) words() []string {
-	var words []string
-	for _, o := range []struct{ name, value string }{
-		{"--token-file", f.tokenFile}, {"--header-file", f.headerFile}, {"--cacert", f.caCert}, {"--user", f.user}, {"--shell", f.shell},
-	} {
-		if o.value != "" {
-			words = append(words, o.name, o.value)
+// accessFlags reach a target, in the order of a replay command. Seed and profile are not among them.
+var accessFlags = []string{
+	"token-file", "header-file", "cacert", "user", "shell", "token-scheme", "insecure", "endpoint", "header", "time-scale",
+	"control-plane", "api-key-file", "sandbox-url", "template",
+}
+
+// words returns the access flags that have another value than their default, as on a command line. Some have another value
+// instead, and are left out if that is "".
+func (f flags) words(instead map[string]string) (words []string) {
+	for _, name := range accessFlags {
+		fl := f.Lookup(name)
+		if fl == nil || fl.Value.String() == fl.DefValue {
+			continue
 		}
-	}
-	if f.tokenScheme != target.TokenSchemes()[0] {
-		words = append(words, "--token-scheme", f.tokenScheme)
-	}
-	if f.insecure {
-		words = append(words, "--insecure")
-	}
-	for _, e := range f.endpoints {
-		words = append(words, "--endpoint", e)
-	}
-	for _, h := range f.headers {
-		words = append(words, "--header", h)
-	}
-	if f.timeScale != 1 {
-		words = append(words, "--time-scale", strconv.FormatFloat(f.timeScale, 'g', -1, 64))
+		other, changed := instead[name]
+		list, many := fl.Value.(pflag.SliceValue)
+		switch {
+		case changed && other != "":
+			words = append(words, "--"+name, other)
+		case changed:
+		case many:
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+name, v)
+			}
+		case fl.NoOptDefVal != "":
+			words = append(words, "--"+name)
+		default:
+			words = append(words, "--"+name, fl.Value.String())
+		}
 	}
 	return words
 }
