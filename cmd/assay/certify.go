@@ -262,7 +262,7 @@ func (c *certification) suite() suites.Options {
 	return suites.Options{
 		Target: c.target, Profile: c.claim, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
 		Seed: c.access.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
-		Flags: c.words, CACert: c.access.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
+		Flags: c.words, CACert: c.access.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress(), nil),
 		Restart: c.restart,
 	}
 }
@@ -303,7 +303,7 @@ func (c *certification) load(ctx context.Context) error {
 			return err
 		}
 		o.Streams, o.Duration, o.Out = c.profile.Certification.Streams, c.profile.Certification.Duration, filepath.Join(c.out, certify.LoadFolder)
-		o.Progress = newLoadProgress(c.io.progress())
+		o.Progress = newLoadProgress(c.io.progress(), nil)
 		r, err := load.Run(ctx, o)
 		return partEnd(r == nil, err)
 	})

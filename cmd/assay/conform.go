@@ -177,7 +177,6 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		io.notef("assay: %s\n", f.again.said)
 	}
 	o.Log = logger(io)
-	o.Progress = newProgress(io.progress())
 	if f.output.verbose {
 		o.Specs = io.progress().err
 	}
@@ -189,7 +188,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		return err
 	}
 	defer ui.Close()
-	o.Progress = &liveConform{Progress: o.Progress, page: ui}
+	o.Progress = newProgress(io.progress(), ui)
 	stop, err := f.child.start(c.Context(), io, &o)
 	if err != nil {
 		return err

@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/load"
 	"assay/internal/runpage"
 	"assay/reports"
 	"assay/reports/page"
-	"assay/scenarios"
 	"assay/suites"
 )
 
@@ -59,55 +52,6 @@ func conformFace() runpage.Face {
 	}
 }
 
-// liveConform shows the progress of scenarios, and passes it on.
-type liveConform struct {
-	suites.Progress
-	page *runpage.Server
-
-	mu                           sync.Mutex
-	began                        time.Time
-	total, done, failed, running int
-}
-
-// Begin shows what runs.
-func (l *liveConform) Begin(run *bundle.Run, instances []scenarios.Instance) {
-	l.mu.Lock()
-	l.began, l.total = time.Now(), len(instances)
-	l.mu.Unlock()
-	l.page.Sentence(headline(run, len(instances)))
-	l.Progress.Begin(run, instances)
-}
-
-// Start counts a running scenario.
-func (l *liveConform) Start(i scenarios.Instance) {
-	l.mu.Lock()
-	l.running++
-	l.mu.Unlock()
-	l.Progress.Start(i)
-}
-
-// Done shows a finished scenario.
-func (l *liveConform) Done(i scenarios.Instance, c bundle.Conclusion, took time.Duration) {
-	l.mu.Lock()
-	l.running--
-	l.done++
-	if bad(c) {
-		l.failed++
-	}
-	elapsed := time.Since(l.began)
-	l.page.Moment("runs", elapsed.Seconds(), float64(l.done), float64(l.failed))
-	l.page.Facts(fmt.Sprintf("%d of %d", l.done, l.total), strconv.Itoa(l.failed), strconv.Itoa(l.running), elapsed.Round(time.Second).String())
-	l.mu.Unlock()
-	word := strings.ReplaceAll(string(c), "-", " ")
-	switch {
-	case bad(c):
-		l.page.Entry(runpage.Entry{Tone: page.Bad, Symbol: "✗", Word: word, Text: i.Scenario.ID + "  " + i.Axes.String()})
-	case c == bundle.Inconclusive:
-		l.page.Entry(runpage.Entry{Tone: page.Warn, Symbol: "?", Word: word, Text: i.Scenario.ID + "  " + i.Axes.String()})
-	}
-	l.Progress.Done(i, c, took)
-}
-
 // loadFace is the page of a load run.
 func loadFace() runpage.Face {
 	chart := func(id, title, summary string, unit page.Unit, lines ...string) page.Chart {
@@ -128,52 +72,6 @@ func loadFace() runpage.Face {
 			chart("failed", "Failed streams", "Streams that have failed since the beginning.", page.UnitCount, "failed"),
 		},
 	}
-}
-
-// liveLoad shows the progress of a load run, and passes it on.
-type liveLoad struct {
-	load.Progress
-	page *runpage.Server
-	last bundle.StreamOutcomes
-}
-
-// Begin shows what runs.
-func (l *liveLoad) Begin(headline string, duration time.Duration, count int) {
-	plan, _, _ := strings.Cut(headline, "\n")
-	l.page.Sentence(plan)
-	l.Progress.Begin(headline, duration, count)
-}
-
-// Tick shows one second.
-func (l *liveLoad) Tick(t load.Tick) {
-	x, none := t.Elapsed.Seconds(), math.NaN()
-	wanted := none
-	if t.Wanted > 0 {
-		wanted = float64(t.Wanted)
-	}
-	quantiles := func(l bundle.Latency) (text string, values []float64) {
-		if l.Count == 0 {
-			return "–", []float64{none, none, none}
-		}
-		return p50p99(l), []float64{float64(l.P50), float64(l.P99), float64(l.Max)}
-	}
-	first, firstEvent := quantiles(t.FirstEvent)
-	between, gap := quantiles(t.Gap)
-	l.page.Moment("rate", x, float64(t.Rate))
-	l.page.Moment("open", x, float64(t.Open), wanted)
-	l.page.Moment("first-event", x, firstEvent...)
-	l.page.Moment("gap", x, gap...)
-	l.page.Moment("failed", x, float64(t.Failed))
-	l.page.Facts(t.Elapsed.Round(time.Second).String()+stage(t), strconv.FormatInt(t.Open, 10), strconv.FormatInt(t.Completed, 10), strconv.FormatInt(t.Failed, 10), first, between)
-	for o, n := range t.Outcomes.All() {
-		if more := n - l.last[o]; more > 0 && o.Failed() {
-			l.page.Entry(runpage.Entry{
-				Tone: page.Bad, Symbol: "✗", Word: strings.ReplaceAll(o.String(), "_", " "), Text: fmt.Sprintf("%d more after %v", more, t.Elapsed.Round(time.Second)),
-			})
-		}
-	}
-	l.last = t.Outcomes
-	l.Progress.Tick(t)
 }
 
 // showEnd shows the verdict of a report, or the error of a run that has none.

@@ -170,7 +170,6 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 			return err
 		}
 	}
-	o.Progress = newLoadProgress(io.progress())
 	o.Fleet = workers
 	ctx := c.Context()
 	ui, err := f.live.serve(ctx, io, loadFace())
@@ -178,14 +177,14 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 		return err
 	}
 	defer ui.Close()
-	o.Progress = &liveLoad{Progress: o.Progress, page: ui}
+	progress := newLoadProgress(io.progress(), ui)
+	o.Progress = progress
 	if f.metricsListen != "" {
-		m, err := serveLoadMetrics(ctx, io, f.metricsListen, o.Progress)
+		m, err := serveLoadMetrics(ctx, io, f.metricsListen, progress)
 		if err != nil {
 			return err
 		}
 		defer m.end()
-		o.Progress = m
 	}
 	if o.Sandboxes != nil {
 		release, err := f.createSandboxes(ctx, io, &o)

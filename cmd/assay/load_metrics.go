@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,11 +14,9 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
-	"assay/internal/load"
 )
 
-// loadMetrics serves the progress of a run as Prometheus metrics of the driver, and
-// passes it on:
+// loadMetrics serves the progress of a run as Prometheus metrics of the driver:
 //
 //	assay_load_streams_open                      gauge
 //	assay_load_streams_started_total             counter
@@ -28,23 +25,19 @@ import (
 //	assay_load_gap_seconds{quantile} and assay_load_driver_lag_seconds{quantile}
 //	process_*, go_*                              this process
 type loadMetrics struct {
-	load.Progress
-
-	server *http.Server
-	ended  chan struct{}
-
-	mu   sync.Mutex
-	last load.Tick
+	progress *loadProgress
+	server   *http.Server
+	ended    chan struct{}
 }
 
 // serveLoadMetrics listens on an address; end stops it.
-func serveLoadMetrics(ctx context.Context, io stdio, addr string, next load.Progress) (m *loadMetrics, err error) {
+func serveLoadMetrics(ctx context.Context, io stdio, addr string, p *loadProgress) (m *loadMetrics, err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--metrics-listen: %w; want HOST:PORT, for example 127.0.0.1:9090", err))
 	}
-	m = &loadMetrics{Progress: next, ended: make(chan struct{})}
+	m = &loadMetrics{progress: p, ended: make(chan struct{})}
 	all := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := all.Register(c); err != nil {
@@ -68,22 +61,12 @@ func (m *loadMetrics) end() {
 	<-m.ended
 }
 
-// Tick stores the tick and passes it on.
-func (m *loadMetrics) Tick(t load.Tick) {
-	m.mu.Lock()
-	m.last = t
-	m.mu.Unlock()
-	m.Progress.Tick(t)
-}
-
 // Describe sends no description, so that the collector is unchecked.
 func (m *loadMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics of the last second.
 func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
-	m.mu.Lock()
-	t := m.last
-	m.mu.Unlock()
+	t := m.progress.seen()
 	one := func(name, help string, typ prometheus.ValueType, value float64, label, of string) {
 		var labels, values []string
 		if label != "" {

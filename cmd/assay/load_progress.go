@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
-	"sync"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -10,110 +12,124 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/runpage"
+	"assay/reports/page"
 )
 
-// newLoadProgress draws a bar on a terminal; elsewhere it logs a line every 10 s.
-func newLoadProgress(io stdio) load.Progress {
-	if _, tty := terminal(io.err.To); tty {
-		return &loadBar{io: io}
-	}
-	return &loadLines{io: io}
+// loadProgress shows the progress of a load run. On a terminal it draws a bar for time or count, in the closed model a
+// second bar for the open streams, and below them latencies and failures; elsewhere it logs a line every 10 s. It also
+// feeds the page of --ui.
+type loadProgress struct {
+	meter[load.Tick]
+	page     *runpage.Server // may be nil
+	run      *mpb.Bar        // of the time, or the count; nil: there is no terminal
+	total    int64
+	count    bool
+	streams  *mpb.Bar // how many of those that are wanted are open
+	seconds  int
+	outcomes bundle.StreamOutcomes // that the page has
 }
 
-// loadBar is the progress on a terminal: a bar for time or count, in the closed model a
-// second bar for the open streams, and below them latencies and failures.
-type loadBar struct {
-	io    stdio
-	total int64
-	count bool
-	width int
-	p     *mpb.Progress
-	bars  []*mpb.Bar // the first is the time, or the count
-	open  *mpb.Bar   // how many of those that are wanted
+var _ load.Progress = (*loadProgress)(nil)
 
-	mu   sync.Mutex
-	last load.Tick
+func newLoadProgress(io stdio, page *runpage.Server) *loadProgress {
+	return &loadProgress{meter: meter[load.Tick]{io: io}, page: page}
 }
-
-var _ load.Progress = (*loadBar)(nil)
 
 const (
-	barWidth   = 24 // of a bar alone
-	barLabel   = 8  // of the word before it
+	barLabel   = 8 // the word before a bar
 	barRefresh = 200 * time.Millisecond
 )
 
-// Begin draws the empty bar and the lines below it.
-func (b *loadBar) Begin(headline string, duration time.Duration, count int) {
-	b.io.errorf("%s\n", headline)
-	b.total, b.count = duration.Milliseconds(), duration == 0
-	if b.count {
-		b.total = int64(count)
+// Begin says what runs, and draws the empty bars and the lines below them.
+func (p *loadProgress) Begin(headline string, duration time.Duration, count int) {
+	p.io.errorf("%s\n", headline)
+	plan, _, _ := strings.Cut(headline, "\n")
+	p.page.Sentence(plan)
+	if !p.open(barRefresh) {
+		return
 	}
-	if b.width, _ = terminal(b.io.err.To); b.width == 0 {
-		b.width = 80
+	p.total, p.count = duration.Milliseconds(), duration == 0
+	if p.count {
+		p.total = int64(count)
 	}
-	b.p = mpb.New(mpb.WithOutput(unguarded(b.io.err.To)), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
-	at := func(t load.Tick) string {
-		if b.count {
-			return fmt.Sprintf("%d of %d ended", t.Completed, b.total)
+	p.run = p.labelled(p.total, "run", func(t load.Tick) string {
+		if p.count {
+			return fmt.Sprintf("%d of %d ended", t.Completed, p.total)
 		}
 		return fmt.Sprintf("%v of %v%s", t.Elapsed.Round(time.Second), duration, stage(t))
-	}
-	b.bar(b.total, "run", at)
-	b.open = b.bar(0, "open", func(t load.Tick) string {
+	})
+	p.streams = p.labelled(0, "open", func(t load.Tick) string {
 		if t.Wanted > 0 {
 			return fmt.Sprintf("%d of %d, %d/s", t.Open, t.Wanted, t.Rate)
 		}
 		return fmt.Sprintf("%d, %d/s", t.Open, t.Rate)
 	})
 	for _, line := range []func(load.Tick) string{latencyLine, failureLine} {
-		b.bars = append(b.bars, b.p.New(0, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(b.text(line, b.width-2))))
+		p.bar(0, mpb.NopStyle(), mpb.PrependDecorators(p.text(line, p.width-2)))
 	}
 }
 
-// bar adds a bar with a word before and a text behind it.
-func (b *loadBar) bar(total int64, word string, text func(load.Tick) string) *mpb.Bar {
-	one := b.p.AddBar(total, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(word, decor.WC{W: barLabel, C: decor.DindentRight})),
-		mpb.AppendDecorators(b.text(text, max(b.width-barWidth-barLabel-4, 10))))
-	b.bars = append(b.bars, one)
-	return one
+// labelled adds a bar with a word before and a text behind it.
+func (p *loadProgress) labelled(total int64, word string, text func(load.Tick) string) *mpb.Bar {
+	return p.bar(total, mpb.BarStyle(), mpb.PrependDecorators(decor.Name(word, decor.WC{W: barLabel, C: decor.DindentRight})),
+		mpb.AppendDecorators(p.text(text, p.width-barWidth-barLabel-4)))
 }
 
-// text shows the last tick in at most so many columns.
-func (b *loadBar) text(line func(load.Tick) string, columns int) decor.Decorator {
-	return decor.Any(func(decor.Statistics) string { return clipped(line(b.seen()), columns) })
-}
-
-func (b *loadBar) seen() load.Tick {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.last
-}
-
-// Tick advances the bars.
-func (b *loadBar) Tick(t load.Tick) {
-	b.mu.Lock()
-	b.last = t
-	b.mu.Unlock()
+// Tick shows one second.
+func (p *loadProgress) Tick(t load.Tick) {
+	p.set(t)
+	p.show(t)
+	if p.run == nil {
+		if p.seconds++; p.seconds%10 == 0 {
+			p.io.errorf("%4.0fs  %s\n", t.Elapsed.Seconds(), loadLine(t))
+		}
+		return
+	}
 	at := t.Elapsed.Milliseconds()
-	if b.count {
+	if p.count {
 		at = t.Completed
 	}
-	b.bars[0].SetCurrent(min(at, b.total-1)) // the bar completes only at the end of the run
+	p.run.SetCurrent(min(at, p.total-1)) // the bar completes only at the end of the run
 	if t.Wanted > 0 {
-		b.open.SetTotal(t.Wanted+1, false)
-		b.open.SetCurrent(min(t.Open, t.Wanted))
+		p.streams.SetTotal(t.Wanted+1, false)
+		p.streams.SetCurrent(min(t.Open, t.Wanted))
 	}
+}
+
+// show shows one second on the page.
+func (p *loadProgress) show(t load.Tick) {
+	x, none := t.Elapsed.Seconds(), math.NaN()
+	wanted := none
+	if t.Wanted > 0 {
+		wanted = float64(t.Wanted)
+	}
+	quantiles := func(l bundle.Latency) (text string, values []float64) {
+		if l.Count == 0 {
+			return "–", []float64{none, none, none}
+		}
+		return p50p99(l), []float64{float64(l.P50), float64(l.P99), float64(l.Max)}
+	}
+	first, firstEvent := quantiles(t.FirstEvent)
+	between, gap := quantiles(t.Gap)
+	p.page.Moment("rate", x, float64(t.Rate))
+	p.page.Moment("open", x, float64(t.Open), wanted)
+	p.page.Moment("first-event", x, firstEvent...)
+	p.page.Moment("gap", x, gap...)
+	p.page.Moment("failed", x, float64(t.Failed))
+	p.page.Facts(t.Elapsed.Round(time.Second).String()+stage(t), strconv.FormatInt(t.Open, 10), strconv.FormatInt(t.Completed, 10), strconv.FormatInt(t.Failed, 10), first, between)
+	for o, n := range t.Outcomes.All() {
+		if more := n - p.outcomes[o]; more > 0 && o.Failed() {
+			p.page.Entry(runpage.Entry{
+				Tone: page.Bad, Symbol: "✗", Word: strings.ReplaceAll(o.String(), "_", " "), Text: fmt.Sprintf("%d more after %v", more, t.Elapsed.Round(time.Second)),
+			})
+		}
+	}
+	p.outcomes = t.Outcomes
 }
 
 // End removes the bars.
-func (b *loadBar) End() {
-	for _, one := range b.bars {
-		one.Abort(true)
-	}
-	b.p.Wait()
-}
+func (p *loadProgress) End() { p.close() }
 
 // stage names the stage of the run, "" for the main part.
 func stage(t load.Tick) string {
@@ -146,14 +162,6 @@ func failureLine(t load.Tick) string {
 	return line
 }
 
-// clipped truncates text to at most n columns.
-func clipped(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
-}
-
 // loadLine describes one second.
 func loadLine(t load.Tick) string {
 	line := fmt.Sprintf("%d open, %d/s", t.Open, t.Rate)
@@ -175,27 +183,3 @@ func p50p99(l bundle.Latency) string {
 	ms := func(us int64) string { return fmt.Sprintf("%.1f", float64(us)/1e3) }
 	return ms(l.P50) + "/" + ms(l.P99) + " ms"
 }
-
-// logEvery is the number of seconds between two log lines.
-const logEvery = 10
-
-// loadLines is the progress without a terminal.
-type loadLines struct {
-	io stdio
-	n  int
-}
-
-var _ load.Progress = (*loadLines)(nil)
-
-// Begin prints the headline.
-func (l *loadLines) Begin(headline string, _ time.Duration, _ int) { l.io.errorf("%s\n", headline) }
-
-// Tick logs every tenth second.
-func (l *loadLines) Tick(t load.Tick) {
-	if l.n++; l.n%logEvery == 0 {
-		l.io.errorf("%4.0fs  %s\n", t.Elapsed.Seconds(), loadLine(t))
-	}
-}
-
-// End does nothing.
-func (l *loadLines) End() {}

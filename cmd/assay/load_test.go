@@ -159,7 +159,7 @@ func TestOneSecondInWords(t *testing.T) {
 func TestLoadLogsEveryTenSeconds(t *testing.T) {
 	t.Parallel()
 	var err strings.Builder
-	p := newLoadProgress(stdio{err: termsafe.Writer{To: &err}})
+	p := newLoadProgress(stdio{err: termsafe.Writer{To: &err}}, nil)
 	p.Begin("a plan", time.Minute, 0)
 	for i := range 25 {
 		p.Tick(load.Tick{Elapsed: time.Duration(i+1) * time.Second, Open: int64(i)})

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +16,9 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/runpage"
 	"assay/internal/termsafe"
+	"assay/reports/page"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -38,85 +40,182 @@ func nothingRun(err error) error {
 	return err
 }
 
-// newProgress draws a bar on a terminal; elsewhere it logs a line every 10 s.
-func newProgress(io stdio) suites.Progress {
-	if _, tty := terminal(io.err.To); tty {
-		return &bar{io: io}
-	}
-	return &lines{io: io}
+// meter shows the state of a run as bars on a terminal. Elsewhere it draws nothing.
+type meter[T any] struct {
+	io    stdio
+	width int // of the terminal
+	p     *mpb.Progress
+	bars  []*mpb.Bar
+
+	mu    sync.Mutex
+	state T
 }
 
-// bar is the progress on a terminal.
-type bar struct {
-	io      stdio
-	mu      sync.Mutex
-	p       *mpb.Progress
-	b       *mpb.Bar
-	running []string
-	failed  int
+// barWidth is the width of a bar alone.
+const barWidth = 24
+
+// open begins to draw, and reports whether there is a terminal.
+func (m *meter[T]) open(refresh time.Duration) (tty bool) {
+	if m.width, tty = terminal(m.io.err.To); !tty {
+		return false
+	}
+	if m.width == 0 {
+		m.width = 80
+	}
+	m.p = mpb.New(mpb.WithOutput(unguarded(m.io.err.To)), mpb.WithWidth(barWidth), mpb.WithRefreshRate(refresh))
+	return true
 }
 
-var _ suites.Progress = (*bar)(nil)
-
-// Begin draws the empty bar.
-func (b *bar) Begin(run *bundle.Run, instances []scenarios.Instance) {
-	b.io.errorf("%s\n", headline(run, len(instances)))
-	width, _ := terminal(b.io.err.To)
-	b.p = mpb.New(mpb.WithOutput(unguarded(b.io.err.To)), mpb.WithWidth(24), mpb.WithRefreshRate(100*time.Millisecond))
-	room := max(10, width-60)
-	b.b = b.p.AddBar(int64(len(instances)), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
-		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), decor.Any(func(decor.Statistics) string { return b.tail(room) })))
+// bar adds a bar.
+func (m *meter[T]) bar(total int64, how mpb.BarFillerBuilder, decorators ...mpb.BarOption) *mpb.Bar {
+	b := m.p.New(total, how, append(decorators, mpb.BarRemoveOnComplete())...)
+	m.bars = append(m.bars, b)
+	return b
 }
 
-// tail returns the text behind the bar.
-func (b *bar) tail(room int) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := ""
-	if b.failed > 0 {
-		s = fmt.Sprintf("  %d failed", b.failed)
+// text shows a line about the state in at most so many columns.
+func (m *meter[T]) text(line func(T) string, columns int) decor.Decorator {
+	return decor.Any(func(decor.Statistics) string { return clipped(line(m.seen()), max(columns, 10)) })
+}
+
+// set sets the state.
+func (m *meter[T]) set(state T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state
+}
+
+func (m *meter[T]) seen() T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state
+}
+
+// close removes the bars.
+func (m *meter[T]) close() {
+	for _, b := range m.bars {
+		b.Abort(true)
 	}
-	if len(b.running) > 0 {
-		s += "  " + termsafe.Text(b.running[0])
+	if m.p != nil {
+		m.p.Wait()
 	}
-	if len(s) > room {
-		s = s[:room-1] + "…"
+}
+
+// clipped truncates text to at most n columns.
+func clipped(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
 	}
-	return s
+	return text
+}
+
+// conformState is how far a run of scenarios is.
+type conformState struct {
+	began               time.Time
+	total, done, failed int
+	running             []string // ids, in the order of their start
+}
+
+// conformProgress shows the progress of scenarios: a bar on a terminal, elsewhere a line every 10 s, and the page of --ui.
+type conformProgress struct {
+	meter[conformState]
+	page *runpage.Server // may be nil
+	all  *mpb.Bar
+	log  crash.Group
+	quit chan struct{}
+}
+
+var _ suites.Progress = (*conformProgress)(nil)
+
+func newProgress(io stdio, page *runpage.Server) *conformProgress {
+	return &conformProgress{meter: meter[conformState]{io: io}, page: page, quit: make(chan struct{})}
+}
+
+// change changes the state.
+func (p *conformProgress) change(how func(s *conformState)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.state
+	s.running = slices.Clone(s.running)
+	how(&s)
+	p.state = s
+}
+
+// Begin says what runs.
+func (p *conformProgress) Begin(run *bundle.Run, instances []scenarios.Instance) {
+	p.io.errorf("%s\n", headline(run, len(instances)))
+	p.page.Sentence(headline(run, len(instances)))
+	p.change(func(s *conformState) { s.began, s.total = time.Now(), len(instances) })
+	if p.open(100 * time.Millisecond) {
+		p.all = p.bar(int64(len(instances)), mpb.BarStyle(), mpb.PrependDecorators(decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
+			mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), p.text(conformTail, p.width-60)))
+		return
+	}
+	p.log.Go(func() {
+		tick := time.NewTicker(10 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.quit:
+				return
+			case <-tick.C:
+				s := p.seen()
+				running := slices.Compact(slices.Sorted(slices.Values(s.running)))
+				p.io.errorf("%4.0fs  %d of %d done, %d failed; running: %s\n", time.Since(s.began).Seconds(), s.done, s.total, s.failed, strings.Join(running, " "))
+			}
+		}
+	})
+}
+
+// conformTail is the text behind the bar.
+func conformTail(s conformState) (text string) {
+	if s.failed > 0 {
+		text = fmt.Sprintf("  %d failed", s.failed)
+	}
+	if len(s.running) > 0 {
+		text += "  " + termsafe.Text(s.running[0])
+	}
+	return text
 }
 
 // Start adds a running scenario.
-func (b *bar) Start(i scenarios.Instance) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.running = append(b.running, i.Scenario.ID)
+func (p *conformProgress) Start(i scenarios.Instance) {
+	p.change(func(s *conformState) { s.running = append(s.running, i.Scenario.ID) })
 }
 
-// Done advances the bar.
-func (b *bar) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
-	b.mu.Lock()
-	for n, id := range b.running {
-		if id == i.Scenario.ID {
-			b.running = append(b.running[:n], b.running[n+1:]...)
-			break
+// Done shows a finished scenario.
+func (p *conformProgress) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
+	bad := c.FailsRun() || c == bundle.Error
+	p.change(func(s *conformState) {
+		if at := slices.Index(s.running, i.Scenario.ID); at >= 0 {
+			s.running = slices.Delete(s.running, at, at+1)
 		}
+		s.done++
+		if bad {
+			s.failed++
+		}
+		elapsed := time.Since(s.began)
+		p.page.Moment("runs", elapsed.Seconds(), float64(s.done), float64(s.failed))
+		p.page.Facts(fmt.Sprintf("%d of %d", s.done, s.total), strconv.Itoa(s.failed), strconv.Itoa(len(s.running)), elapsed.Round(time.Second).String())
+	})
+	entry := runpage.Entry{Tone: page.Bad, Symbol: "✗", Word: strings.ReplaceAll(string(c), "-", " "), Text: i.Scenario.ID + "  " + i.Axes.String()}
+	switch {
+	case bad:
+		p.page.Entry(entry)
+	case c == bundle.Inconclusive:
+		entry.Tone, entry.Symbol = page.Warn, "?"
+		p.page.Entry(entry)
 	}
-	if bad(c) {
-		b.failed++
+	if p.all != nil {
+		p.all.Increment()
 	}
-	b.mu.Unlock()
-	b.b.Increment()
 }
 
-// End removes the bar.
-func (b *bar) End() {
-	b.b.Abort(true)
-	b.p.Wait()
-}
-
-func bad(c bundle.Conclusion) bool {
-	return c.FailsRun() || c == bundle.Error
+// End removes the bar, or stops the log.
+func (p *conformProgress) End() {
+	close(p.quit)
+	p.log.Wait()
+	p.close()
 }
 
 // headline describes the run in one line.
@@ -125,85 +224,10 @@ func headline(run *bundle.Run, n int) string {
 	if run.Target.Embedded {
 		url = "the embedded gateway (" + url + ")"
 	}
-	runs := "runs"
-	if n == 1 {
-		runs = "run"
-	}
-	text := fmt.Sprintf("%s · profile %s · %d %s · round trip %v",
-		url, run.Profile, n, runs, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
+	text := fmt.Sprintf("%s · profile %s · %s · round trip %v",
+		url, run.Profile, plural(n, "run", "runs"), time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
 	if shell := strings.Join(run.Target.Shell, " "); shell != "/bin/sh -c" {
 		text += " · shell " + shell
 	}
 	return text
-}
-
-// lines is the progress off a terminal.
-type lines struct {
-	io      stdio
-	mu      sync.Mutex
-	total   int
-	done    int
-	failed  int
-	running map[string]int
-	began   time.Time
-	quit    chan struct{}
-	ended   chan struct{}
-}
-
-var _ suites.Progress = (*lines)(nil)
-
-// Begin starts the ten-second log.
-func (l *lines) Begin(run *bundle.Run, instances []scenarios.Instance) {
-	l.total, l.began, l.running = len(instances), time.Now(), map[string]int{}
-	l.quit, l.ended = make(chan struct{}), make(chan struct{})
-	l.io.errorf("%s\n", headline(run, len(instances)))
-	crash.Go(l.loop)
-}
-
-func (l *lines) loop() {
-	defer close(l.ended)
-	tick := time.NewTicker(10 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.quit:
-			return
-		case <-tick.C:
-			l.io.errorf("%s\n", l.line())
-		}
-	}
-}
-
-func (l *lines) line() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	names := slices.Sorted(maps.Keys(l.running))
-	return fmt.Sprintf("%4.0fs  %d of %d done, %d failed; running: %s",
-		time.Since(l.began).Seconds(), l.done, l.total, l.failed, strings.Join(names, " "))
-}
-
-// Start counts a running scenario.
-func (l *lines) Start(i scenarios.Instance) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.running[i.Scenario.ID]++
-}
-
-// Done counts a finished scenario.
-func (l *lines) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.done++
-	if l.running[i.Scenario.ID]--; l.running[i.Scenario.ID] <= 0 {
-		delete(l.running, i.Scenario.ID)
-	}
-	if bad(c) {
-		l.failed++
-	}
-}
-
-// End stops the log.
-func (l *lines) End() {
-	close(l.quit)
-	<-l.ended
 }

@@ -5,107 +5,61 @@ import (
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"assay/internal/bundle"
 	"assay/internal/soak"
 )
 
-// newSoakProgress draws a bar on a terminal; elsewhere it logs a line a minute.
-func newSoakProgress(io stdio) soak.Progress {
-	log := &soakLines{io: io}
-	if width, tty := terminal(io.err.To); tty {
-		return &soakBar{soakLines: log, width: width}
-	}
-	return log
-}
-
-// soakEvery is the time between two log lines.
-const soakEvery = time.Minute
-
-// soakLines is the progress without a terminal.
-type soakLines struct {
-	io     stdio
+// soakProgress shows the progress of a soak: on a terminal a bar for the time, with what happens now behind it; elsewhere a
+// line a minute.
+type soakProgress struct {
+	meter[string]
+	time   *mpb.Bar // nil: there is no terminal
 	last   time.Duration
 	failed int64 // of the windows that have ended
 }
 
-var _ soak.Progress = (*soakLines)(nil)
+var _ soak.Progress = (*soakProgress)(nil)
+
+func newSoakProgress(io stdio) *soakProgress { return &soakProgress{meter: meter[string]{io: io}} }
 
 // Begin prints the headline.
-func (l *soakLines) Begin(headline []string, _ time.Duration) {
+func (p *soakProgress) Begin(headline []string, duration time.Duration) {
 	for _, text := range headline {
-		l.io.errorf("%s\n", text)
+		p.io.errorf("%s\n", text)
+	}
+	if p.open(barRefresh) {
+		line := func(now string) string { return now }
+		p.time = p.bar(duration.Milliseconds(), mpb.BarStyle(), mpb.AppendDecorators(p.text(line, p.width-barWidth-4)))
 	}
 }
 
-// Tick logs a line a minute.
-func (l *soakLines) Tick(t soak.Tick) {
-	if t.Elapsed-l.last >= soakEvery {
-		l.last = t.Elapsed
-		l.io.errorf("%s\n", l.line(t))
-	}
-}
-
-// line describes a second.
-func (l *soakLines) line(t soak.Tick) string {
+// Tick shows a second.
+func (p *soakProgress) Tick(t soak.Tick) {
 	text := fmt.Sprintf("%v of %v  window %d of %d  %d open", t.Elapsed.Round(time.Second), t.Duration.Round(time.Second), t.Window, t.Windows, t.Load.Open)
 	if t.Load.FirstEvent.Count > 0 {
 		text += "  first event " + p50p99(t.Load.FirstEvent)
 	}
-	return text + fmt.Sprintf("  %d failed", l.failed+t.Load.Failed)
+	text += fmt.Sprintf("  %d failed", p.failed+t.Load.Failed)
+	p.set(text)
+	if p.time != nil {
+		p.time.SetCurrent(min(t.Elapsed, t.Duration-time.Second).Milliseconds()) // it completes only at the end
+	} else if t.Elapsed-p.last >= time.Minute {
+		p.last = t.Elapsed
+		p.io.errorf("%s\n", text)
+	}
 }
 
 // Window logs a window that is not pass.
-func (l *soakLines) Window(w *bundle.SoakWindow) {
-	l.failed += w.Streams.Outcomes.Failed()
+func (p *soakProgress) Window(w *bundle.SoakWindow) {
+	p.failed += w.Streams.Outcomes.Failed()
 	if w.Verdict != bundle.LoadPass {
-		l.io.errorf("window %d: %s: %s\n", w.Index, w.Verdict, w.Message)
+		p.io.errorf("window %d: %s: %s\n", w.Index, w.Verdict, w.Message)
 	}
 }
 
 // Event logs what changed.
-func (l *soakLines) Event(e bundle.SoakEvent) { l.io.errorf("%s: %s\n", e.Kind, e.Message) }
-
-// End does nothing.
-func (l *soakLines) End() {}
-
-// soakBar is the progress on a terminal: a bar for the time, with what happens now behind it.
-type soakBar struct {
-	*soakLines
-	width int
-	p     *mpb.Progress
-	b     *mpb.Bar
-	now   chan soak.Tick
-	text  string
-}
-
-// Begin draws the empty bar.
-func (b *soakBar) Begin(headline []string, duration time.Duration) {
-	b.soakLines.Begin(headline, duration)
-	b.now = make(chan soak.Tick, 1)
-	b.p = mpb.New(mpb.WithOutput(unguarded(b.io.err.To)), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
-	b.b = b.p.AddBar(duration.Milliseconds(), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-		select {
-		case t := <-b.now:
-			b.text = clipped(b.line(t), max(b.width-barWidth-4, 10))
-		default:
-		}
-		return b.text
-	})))
-}
-
-// Tick advances the bar.
-func (b *soakBar) Tick(t soak.Tick) {
-	b.b.SetCurrent(min(t.Elapsed, t.Duration-time.Second).Milliseconds()) // it completes only at the end
-	select {
-	case b.now <- t:
-	default:
-	}
-}
+func (p *soakProgress) Event(e bundle.SoakEvent) { p.io.errorf("%s: %s\n", e.Kind, e.Message) }
 
 // End removes the bar.
-func (b *soakBar) End() {
-	b.b.Abort(true)
-	b.p.Wait()
-}
+func (p *soakProgress) End() { p.close() }
