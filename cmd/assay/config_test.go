@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"maps"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
-
-	"assay/internal/termsafe"
 )
 
 // configPlace is the place that every error of a configuration file begins with.
@@ -90,9 +86,8 @@ func FuzzConfig(f *testing.F) {
 
 // configured returns a command of the program with the flags of an assay.yaml.
 func configured(text []byte, command uint8, named bool) (*cobra.Command, configFile, error) {
-	none := termsafe.Writer{To: &bytes.Buffer{}}
 	all := map[string]*cobra.Command{}
-	for _, c := range newRoot(stdio{in: strings.NewReader(""), out: none, err: none}).Commands() {
+	for _, c := range silentRoot().Commands() {
 		all[c.Name()] = c
 	}
 	names := slices.Sorted(maps.Keys(all))

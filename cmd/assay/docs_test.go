@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"assay/internal/termsafe"
 )
 
 // TestTheDocsRun does what README.md and each page of docs tell their reader, in an empty folder: it
@@ -152,8 +149,7 @@ func (p *reader) exists(l logicalLine) {
 	text := strings.ReplaceAll(strings.ReplaceAll(l.text, "\\\n", " "), "bin/assay ", "assay ")
 	text, _, _ = strings.Cut(quoted.ReplaceAllString(text, "x"), "  #")
 	if strings.HasPrefix(text, "assay ") {
-		root := newRoot(stdio{in: strings.NewReader(""), out: termsafe.Writer{To: &bytes.Buffer{}}, err: termsafe.Writer{To: &bytes.Buffer{}}})
-		checkExample(p.t, root, text)
+		checkExample(p.t, silentRoot(), text)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,10 +31,7 @@ func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 		"while the result is stored":    {"result.json", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, _, stderr := program(t, "conform", "--out", "run", "--select", "area:connect-unary,area:connect-type,area:process-exit")
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			c, _, stderr := started(t, "conform", "--out", "run", "--select", "area:connect-unary,area:connect-type,area:process-exit")
 			dir := filepath.Join(c.Dir, "run")
 			waitForFile(t, dir, at.file, at.than)
 			if err := c.Process.Kill(); err != nil {
@@ -67,15 +63,8 @@ func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 // interrupted run, and that the next run replaces.
 func TestAKilledLoadRunIsReported(t *testing.T) {
 	t.Parallel()
-	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Close() })
-	c, _, stderr := program(t, "load", g.URL(), "--streams", "3", "--duration", "1h", "--out", "run")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	g := gatewayFor(t, gateway.Options{})
+	c, _, stderr := started(t, "load", g.URL(), "--streams", "3", "--duration", "1h", "--out", "run")
 	testkit.Eventually(t, func() error {
 		s, err := load.Open(filepath.Join(c.Dir, "run"))
 		if err == nil && (s.Report.Streams.Opened < 3 || len(s.Intervals) == 0) {
@@ -178,17 +167,10 @@ func TestAFullDiskLosesNoVerdict(t *testing.T) {
 // A killed soak goes on in its folder, and names the gap.
 func TestAKilledSoakIsResumed(t *testing.T) {
 	t.Parallel()
-	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Close() })
+	g := gatewayFor(t, gateway.Options{})
 	// Four windows are too few for a trend: exit code 5. Under the race detector, windows of 2 s can end before the soak is killed.
 	seconds := func(n int) string { return strconv.Itoa(n*testkit.Slowdown) + "s" }
-	c, _, stderr := program(t, "soak", g.URL(), "--duration", seconds(8), "--window", seconds(2), "--out", "run")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c, _, stderr := started(t, "soak", g.URL(), "--duration", seconds(8), "--window", seconds(2), "--out", "run")
 	windows := func() int {
 		r, err := soak.Open(filepath.Join(c.Dir, "run"))
 		if err != nil {

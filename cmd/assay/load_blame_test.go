@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -40,20 +39,13 @@ func TestAGatewayThatOpensNoStreamFails(t *testing.T) {
 // that proves nothing against the gateway.
 func TestProcessesOfOthersThatRanBeforeProveNothing(t *testing.T) {
 	t.Parallel()
-	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Close() })
+	g := gatewayFor(t, gateway.Options{})
 	const others = 7
 	var pids []int
 	for range others {
 		pids = append(pids, startOther(t, g.URL()))
 	}
-	c, out, stderr := program(t, "load", g.URL(), "--streams", "2", "--duration", "2s", "--out", "run")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c, out, stderr := started(t, "load", g.URL(), "--streams", "2", "--duration", "2s", "--out", "run")
 	stderr.after(t, "") // the plan: the counters were read
 	for _, pid := range pids {
 		resp, err := http.Post(fmt.Sprintf("%s/commands/%d/kill", g.URL(), pid), "", nil) //nolint:gosec // the test's own server

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,21 +28,14 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = g.Close() })
-			c, out, _ := program(t, "load", g.URL(), "--streams", "50", "--duration", "1h", "--format", "json", "--out", dir)
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			g := gatewayFor(t, gateway.Options{})
+			c, out, _ := started(t, "load", g.URL(), "--streams", "50", "--duration", "1h", "--format", "json", "--out", dir)
 			holds(t, g.URL()+"/metrics", "coppice_commands_active 50\n")
 			begun := time.Now()
 			if err := c.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			err = c.Wait()
+			err := c.Wait()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 				t.Fatalf("ended with %v, want exit code 130", err)
@@ -78,16 +70,9 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 			t.Parallel()
 			// The gateway is in this process, which is not stopped. Each run has its own, because
 			// its counters are compared with the ledger.
-			g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = g.Close() })
-			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "50", "--duration", "3s",
+			g := gatewayFor(t, gateway.Options{})
+			c, out, stderr := started(t, "load", g.URL(), "--engine", engine, "--rate", "50", "--duration", "3s",
 				"--command", "seq 1 5", "--threshold", `first_event.p99 < duration("60ms")`, "--format", "json")
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
 			stderr.after(t, "") // the plan
 			ended := make(chan error, 1)
 			go func() { ended <- c.Wait() }()

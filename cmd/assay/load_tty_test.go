@@ -94,10 +94,7 @@ func TestASoakDrawsItsProgressWithinTheTerminal(t *testing.T) {
 
 func TestLoadServesMetricsOfTheDriver(t *testing.T) {
 	t.Parallel()
-	c, _, stderr := program(t, "load", "--streams", "5", "--duration", "1h", "--metrics-listen", "127.0.0.1:0")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c, _, stderr := started(t, "load", "--streams", "5", "--duration", "1h", "--metrics-listen", "127.0.0.1:0")
 	// After a second, in which five streams were open and ticked.
 	text := holds(t, stderr.after(t, "metrics of the driver: "), "assay_load_streams_open 5\n", `assay_load_driver_lag_seconds{quantile="0.99"}`)
 	for _, want := range []string{

@@ -36,10 +36,7 @@ func panicOnSignal() {
 // was asked for.
 func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
 	t.Parallel()
-	c, out, stderr := program(t, "load", "--streams", "1", "--duration", "1h", "--format", "json")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c, out, stderr := started(t, "load", "--streams", "1", "--duration", "1h", "--format", "json")
 	stderr.after(t, "") // the plan
 	if err := c.Process.Signal(testkit.SIGUSR1); err != nil {
 		t.Fatal(err)

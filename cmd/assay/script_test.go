@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"assay/docs/examples/plugin-handshake/service"
 	"assay/fakes/hostile"
 	"assay/internal/testkit"
 )
@@ -213,6 +215,21 @@ func startHostile(mode string) (*hostile.Server, error) {
 		return nil, err
 	}
 	return m.Start(context.Background(), false)
+}
+
+// cmdHandshake starts the plugin host of the example, which is no gateway, and puts its URL into a
+// variable: handshake URL --bug all-plugins --team blue.
+func cmdHandshake(ts *testscript.TestScript, _ bool, args []string) {
+	given := map[string]string{}
+	for i := 1; i+1 < len(args); i += 2 {
+		given[args[i]] = args[i+1]
+	}
+	host := service.NewServer(given["--bug"], given["--team"])
+	s := httptest.NewUnstartedServer(host.Handler)
+	s.Config.ConnContext = host.ConnContext
+	s.Start()
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
 }
 
 // cmdBus starts a NATS server with JetStream, and puts its URL into a variable: bus BUS, or bus BUS TOKEN for one that

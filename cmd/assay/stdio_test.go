@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"assay/internal/termsafe"
 )
 
 func TestTheGuardCleansEveryWriteOfAFile(t *testing.T) {
@@ -35,5 +37,19 @@ func TestTheGuardHidesNoWordsOfReports(t *testing.T) {
 	all := []string{"secret", "conformant", "x-y", "1234567", "hunter2-", "CamelCase", "correct-horse-battery"}
 	if got, want := unmistakable(all), []string{"hunter2-", "CamelCase", "correct-horse-battery"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAFarewellNamesTheSandboxesThatAreLeft(t *testing.T) {
+	var stderr bytes.Buffer
+	io := stdio{err: termsafe.Writer{To: &stderr}, farewell: new(farewell)}
+	io.farewell.say(io) // nothing is left yet
+	left := []string{"one", "two"}
+	io.farewell.set(func() []string { return left })
+	io.farewell.say(io)
+	left = nil
+	io.farewell.say(io)
+	if got, want := stderr.String(), "assay: not deleted: one, two\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
 	}
 }
