@@ -5,24 +5,66 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"assay/internal/crash"
 )
 
-// pulse notes when bytes came.
+// pulse notes when bytes came, and since when the session waits for some. Its times are in UnixNano.
 type pulse struct {
-	now  func() time.Time
-	last atomic.Int64 // UnixNano
+	clock Clock
+	last  atomic.Int64
+	waits atomic.Int64 // 0: it does not wait
+	mute  atomic.Bool  // the gateway was silent for too long
 }
 
-func (p *pulse) beat() { p.last.Store(p.now().UnixNano()) }
+func (p *pulse) now() int64 { return p.clock.Now().UnixNano() }
 
-// silent reports whether nothing has come for so long that the connection counts as cut. waits is since when (UnixNano)
-// the session has waited for bytes, 0 if it does not: what it has not read yet is no silence of the gateway.
-func (p *pulse) silent(waits int64) bool {
-	now := p.now().UnixNano()
+func (p *pulse) beat() { p.last.Store(p.now()) }
+
+// wait notes that the session waits, until the function that it returns is called.
+func (p *pulse) wait() (over func()) {
+	p.waits.Store(p.now())
+	return func() { p.waits.Store(0) }
+}
+
+// silent reports whether nothing has come for so long that the connection counts as cut. What the session has not read yet
+// is no silence of the gateway.
+func (p *pulse) silent() bool {
+	now, waits := p.now(), p.waits.Load()
 	return waits != 0 && now-p.last.Load() >= int64(silence) && now-waits >= int64(silence)
+}
+
+// watch ends the connection of a gateway that is silent although it owes a sign of life, until ctx ends. It looks every
+// quarter of a minute, and otherwise calls ping.
+func (p *pulse) watch(ctx context.Context, end func(), owes func() bool, ping func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.clock.After(pingEvery):
+			if owes() && p.silent() {
+				p.mute.Store(true)
+				end()
+				return
+			}
+			ping()
+		}
+	}
+}
+
+// beating is a connection that notes when bytes come.
+type beating struct {
+	net.Conn
+	pulse *pulse
+}
+
+// Read reads from the connection.
+func (b beating) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if n > 0 {
+		b.pulse.beat()
+	}
+	return n, err
 }
 
 // The bounds of the bytes that wait to be sent on a connection. Input waits while more than
@@ -36,8 +78,7 @@ const (
 // conn is a connection that notes when bytes come, and whose Write does not wait for the peer as long
 // as there is room.
 type conn struct {
-	net.Conn
-	pulse *pulse
+	beating
 
 	mu      sync.Mutex
 	queue   []byte
@@ -47,18 +88,9 @@ type conn struct {
 
 func newConn(c net.Conn, p *pulse) *conn {
 	p.beat()
-	w := &conn{Conn: c, pulse: p, changed: make(chan struct{})}
+	w := &conn{beating: beating{c, p}, changed: make(chan struct{})}
 	crash.Go(w.pump)
 	return w
-}
-
-// Read reads from the connection.
-func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.pulse.beat()
-	}
-	return n, err
 }
 
 // Write queues p. A failure to send it is reported by a later call.

@@ -14,7 +14,7 @@ import (
 func stuck(t *testing.T) (c *conn, peer net.Conn, queued []byte) {
 	t.Helper()
 	near, far := net.Pipe()
-	c = newConn(near, &pulse{now: time.Now})
+	c = newConn(near, &pulse{clock: Clock{}.orReal()})
 	t.Cleanup(func() {
 		_ = c.Close()
 		_ = far.Close()
@@ -74,23 +74,27 @@ func TestTheEndOfAConnectionEndsItsWaits(t *testing.T) {
 func TestReadingBeatsThePulse(t *testing.T) {
 	now := time.Unix(100, 0)
 	near, far := net.Pipe()
-	p := &pulse{now: func() time.Time { return now }}
+	p := &pulse{clock: Clock{Now: func() time.Time { return now }}}
 	c := newConn(near, p)
 	defer c.Close()
-	begun := now.UnixNano()
+	over := p.wait()
 	now = now.Add(silence - 1)
-	if p.silent(begun) {
+	if p.silent() {
 		t.Error("it is silent before its time")
 	}
 	now = now.Add(1)
-	if !p.silent(begun) {
+	if !p.silent() {
 		t.Error("it is not silent")
 	}
-	if p.silent(0) || p.silent(begun+1) {
+	if over(); p.silent() {
+		t.Error("it is silent although nobody waits")
+	}
+	if p.wait(); p.silent() {
 		t.Error("it is silent before anybody has waited for so long")
 	}
+	now = now.Add(silence)
 	go func() { _, _ = far.Write([]byte("x")) }()
-	if _, err := c.Read(make([]byte, 1)); err != nil || p.silent(begun) {
+	if _, err := c.Read(make([]byte, 1)); err != nil || p.silent() {
 		t.Errorf("%v; a byte does not end the silence", err)
 	}
 	_ = far.Close()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -41,55 +40,20 @@ type processLink struct {
 	pty    bool
 	stays  bool // the process belongs to a session
 	scale  float64
-	clock  Clock
 	pulse  *pulse
 
 	stream events
 	next   func() *process.ProcessEvent
 	ctx    context.Context
 	cancel context.CancelFunc
-	waits  atomic.Int64
-	alive  atomic.Bool // the gateway sends keepalives
-	mute   atomic.Bool
+	alive  atomic.Bool   // the gateway sends keepalives
 	ended  chan struct{} // closed by the end event
 	rest   []byte        // of an event that is handed on in pieces
 	stderr bool
 }
 
-// beating is a connection that notes when bytes come.
-type beating struct {
-	net.Conn
-	pulse *pulse
-}
-
-// Read reads from the connection.
-func (b beating) Read(p []byte) (int, error) {
-	n, err := b.Conn.Read(p)
-	if n > 0 {
-		b.pulse.beat()
-	}
-	return n, err
-}
-
-// watch ends the stream of a gateway that has sent keepalives, and sends nothing any more.
-func (l *processLink) watch() {
-	for {
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-l.clock.After(pingEvery):
-			if l.alive.Load() && l.pulse.silent(l.waits.Load()) {
-				l.mute.Store(true)
-				l.cancel()
-				return
-			}
-		}
-	}
-}
-
 func (l *processLink) receive() (event, error) {
-	l.waits.Store(l.clock.Now().UnixNano())
-	defer l.waits.Store(0)
+	defer l.pulse.wait()()
 	for {
 		if len(l.rest) > 0 {
 			n := min(len(l.rest), pieces)
@@ -127,7 +91,7 @@ func (l *processLink) take(d *process.ProcessEvent_DataEvent) {
 func (l *processLink) cut(err error) *cut {
 	var c *connect.Error
 	switch {
-	case l.mute.Load():
+	case l.pulse.mute.Load():
 		return cutf("the gateway has sent nothing for %v, not even a keepalive", silence)
 	case err == nil || errors.Is(err, io.EOF):
 		return &cut{reason: "the gateway ended the stream without an end event", final: true}

@@ -48,7 +48,7 @@ func (o *Options) dialProcess(ctx context.Context, t *target.Target, pid uint32,
 		l := o.newProcessLink(ctx, t, f)
 		err := l.open(ctx, o, pid, size)
 		if err == nil {
-			crash.Go(l.watch)
+			crash.Go(func() { l.pulse.watch(l.ctx, l.cancel, l.alive.Load, func() {}) })
 			return l, nil
 		}
 		l.cancel()
@@ -65,7 +65,7 @@ func (o *Options) dialProcess(ctx context.Context, t *target.Target, pid uint32,
 
 func (o *Options) newProcessLink(ctx context.Context, t *target.Target, f form) *processLink {
 	l := &processLink{
-		pty: o.PTY, stays: o.Session != "", scale: o.scale(), clock: o.Clock, pulse: &pulse{now: o.Clock.Now}, ended: make(chan struct{}),
+		pty: o.PTY, stays: o.Session != "", scale: o.scale(), pulse: &pulse{clock: o.Clock}, ended: make(chan struct{}),
 	}
 	l.pulse.beat()
 	scheme := "http://"
@@ -132,11 +132,10 @@ func (l *processLink) join(pid uint32) error {
 	r := connect.NewRequest(&process.ConnectRequest{Process: byPID(pid)})
 	r.Header().Set(keepaliveHeader, keepaliveEvery)
 	s, err := l.client.Connect(l.ctx, r)
-	if err != nil {
-		return err
+	if err == nil {
+		l.stream, l.next = s, func() *process.ProcessEvent { return s.Msg().GetEvent() }
 	}
-	l.stream, l.next = s, func() *process.ProcessEvent { return s.Msg().GetEvent() }
-	return nil
+	return err
 }
 
 var keepaliveEvery = strconv.Itoa(int(pingEvery / time.Second))
@@ -157,11 +156,10 @@ func (l *processLink) start(o *Options, size Size) error {
 	r := connect.NewRequest(m)
 	r.Header().Set(keepaliveHeader, keepaliveEvery)
 	s, err := l.client.Start(l.ctx, r)
-	if err != nil {
-		return err
+	if err == nil {
+		l.stream, l.next = s, func() *process.ProcessEvent { return s.Msg().GetEvent() }
 	}
-	l.stream, l.next = s, func() *process.ProcessEvent { return s.Msg().GetEvent() }
-	return nil
+	return err
 }
 
 func ptyOf(size Size) *process.PTY {

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -42,11 +41,8 @@ type socketLink struct {
 	conn   *conn
 	cancel context.CancelFunc
 	ctx    context.Context
-	clock  Clock
 
-	waits   atomic.Int64 // UnixNano since when receive waits; 0: it does not
-	mute    atomic.Bool  // the gateway was silent for too long
-	message io.Reader    // of the output that is being read; nil between messages
+	message io.Reader // of the output that is being read; nil between messages
 	stderr  bool
 	buf     []byte
 	decoder wire.StdioDecoder
@@ -79,7 +75,7 @@ func (o *Options) query(again bool, size Size) string {
 
 // dialSocket connects to the socket of a target. A *miss says that there is none.
 func (o *Options) dialSocket(ctx context.Context, t *target.Target, again bool, size Size) (link, error) {
-	p := &pulse{now: o.Clock.Now}
+	p := &pulse{clock: o.Clock}
 	var made *conn
 	h := client(t, o.scale(), onlyHTTP1, func(c net.Conn) net.Conn {
 		made = newConn(c, p)
@@ -103,28 +99,11 @@ func (o *Options) dialSocket(ctx context.Context, t *target.Target, again bool, 
 		return nil, o.explainSocket(bounded, t, response, err)
 	}
 	ws.SetReadLimit(-1) // it is read piece by piece
-	l := &socketLink{ws: ws, conn: made, clock: o.Clock, buf: make([]byte, pieces), decoder: wire.StdioDecoder{Panes: true}}
+	l := &socketLink{ws: ws, conn: made, buf: make([]byte, pieces), decoder: wire.StdioDecoder{Panes: true}}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	crash.Go(l.watch)
+	// Pings keep either side from taking a silent session for a dead one. Each has its own goroutine, because it waits for its pong.
+	crash.Go(func() { p.watch(l.ctx, l.cancel, func() bool { return true }, func() { crash.Go(l.ping) }) })
 	return l, nil
-}
-
-// watch sends pings, so that neither side takes a silent session for a dead one, and ends the
-// connection to a gateway that sends nothing any more.
-func (l *socketLink) watch() {
-	for {
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-l.clock.After(pingEvery):
-			if l.conn.pulse.silent(l.waits.Load()) {
-				l.mute.Store(true)
-				l.cancel()
-				return
-			}
-			crash.Go(l.ping)
-		}
-	}
 }
 
 // ping sends a ping. Its pong counts when it comes, as every byte does.
@@ -135,8 +114,7 @@ func (l *socketLink) ping() {
 }
 
 func (l *socketLink) receive() (event, error) {
-	l.waits.Store(l.clock.Now().UnixNano())
-	defer l.waits.Store(0)
+	defer l.conn.pulse.wait()()
 	for {
 		if l.message != nil {
 			n, err := l.message.Read(l.buf)
@@ -215,7 +193,7 @@ var finalCloses = map[websocket.StatusCode]bool{1000: true, 1002: true, 1003: tr
 
 // cut explains the end of the connection.
 func (l *socketLink) cut(err error) *cut {
-	if l.mute.Load() {
+	if l.conn.pulse.mute.Load() {
 		return cutf("the gateway has sent nothing for %v, not even the answer to a ping", silence)
 	}
 	var closed websocket.CloseError
