@@ -1,17 +1,13 @@
 package selftest
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"assay/fakes/zoo"
@@ -20,10 +16,8 @@ import (
 
 // The environment variables of the test under load.
 const (
-	envNightly  = "ASSAY_NIGHTLY"       // set: the test runs; otherwise it is skipped
-	envRounds   = "ASSAY_BUSY_ROUNDS"   // number of rounds, default 3
-	envVariants = "ASSAY_BUSY_VARIANTS" // ids of variants, joined by commas; default the reference gateway and all variants
-	envBurn     = "ASSAY_BUSY_BURN"     // set for a child that keeps a processor busy
+	envNightly = "ASSAY_NIGHTLY"   // set: the test runs; otherwise it is skipped
+	envBurn    = "ASSAY_BUSY_BURN" // set for a child that keeps a processor busy
 )
 
 // burners is the number of processes that keep the machine busy: more than the two processors of a
@@ -83,9 +77,8 @@ func StartBurners(t *testing.T, n int) {
 // before, so that a week of nights runs everything. Three rounds on two cores take about half an hour.
 func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	if os.Getenv(envNightly) == "" {
-		t.Skip("takes long; " + envNightly + "=1 runs it, " + envRounds + " and " + envVariants + " limit it")
+		t.Skip("takes long; " + envNightly + "=1 runs it")
 	}
-	rounds, variants := busyOptions(t)
 	tester, err := newTester(Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -93,145 +86,28 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	if tester.baseline, err = tester.reference(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	gateways := append([]zoo.Variant{{}}, zoo.Variants()...) // the first is the reference
 	StartBurners(t, burners)
-	first := day() * uint(rounds)
-	total := make([]tally, len(variants))
+	const rounds = 3
 	for round := range uint(rounds) {
-		err := tester.each(t.Context(), len(variants), func(ctx context.Context, n int) error {
-			fo := zoo.Options{}
-			if variants[n] != "" {
-				fo.Variants = variants[n : n+1]
+		err := tester.each(t.Context(), len(gateways), func(ctx context.Context, n int) error {
+			tr := &trial{name: "reference"}
+			if id := gateways[n].ID; id != "" {
+				tr.name, tr.options.Variants = id, []string{id}
 			}
-			tr := &trial{name: gatewayName(variants[n]), options: fo}
-			if _, err := tester.look(ctx, tr, tester.opts.Jobs, due(variants[n], tester.all, first+round, 1)); err != nil {
+			if _, err := tester.look(ctx, tr, tester.opts.Jobs, due(gateways[n].ID, tester.all, day()*rounds+round, 1)); err != nil {
 				return err
 			}
-			before := len(total[n].blame)
-			total[n].add(tester, tr.verdicts)
-			t.Logf("round %d of %d, %s: %s", round+1, rounds, gatewayName(variants[n]), &total[n])
-			for _, words := range total[n].blame[before:] {
-				t.Errorf("%s, which is legal: %s", gatewayName(variants[n]), words)
+			open := maps.Clone(tr.verdicts)
+			maps.DeleteFunc(open, func(k key, v bundle.Verdict) bool { return v.Conclusion != bundle.Inconclusive || !tester.counts(k) })
+			t.Logf("round %d of %d, %s: %d verdicts, %d of them inconclusive:\n%s", round+1, rounds, tr.name, len(tr.verdicts), len(open), strings.Join(told(open), "\n"))
+			for _, words := range told(tester.unfair(tr.verdicts)) {
+				t.Errorf("%s, which is legal: %s", tr.name, words)
 			}
 			return nil
 		})
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
-	}
-	t.Log("\n" + busyTable(variants, total))
-}
-
-// busyOptions returns the number of rounds and the variants, "" for the reference gateway.
-func busyOptions(t *testing.T) (rounds int, variants []string) {
-	t.Helper()
-	rounds, variants = 3, []string{""}
-	if s := os.Getenv(envRounds); s != "" {
-		var err error
-		if rounds, err = strconv.Atoi(s); err != nil || rounds < 1 {
-			t.Fatalf("%s=%q: want a number of rounds", envRounds, s)
-		}
-	}
-	var ids []string
-	for _, v := range zoo.Variants() {
-		ids = append(ids, v.ID)
-	}
-	if s := os.Getenv(envVariants); s != "" {
-		want := strings.Split(s, ",")
-		if err := known("variant", want, ids); err != nil {
-			t.Fatalf("%s: %v", envVariants, err)
-		}
-		return rounds, want
-	}
-	return rounds, append(variants, ids...)
-}
-
-func gatewayName(variant string) string {
-	if variant == "" {
-		return "reference"
-	}
-	return variant
-}
-
-// tally sums up all rounds of a gateway.
-type tally struct {
-	ran, inconclusive int      // scenarios on a set of axes
-	blame             []string // messages
-	// open counts the scenarios that could not be judged.
-	open map[string]int
-}
-
-func (y *tally) String() string {
-	return fmt.Sprintf("%d scenarios, %d inconclusive, %d blamed", y.ran, y.inconclusive, len(y.blame))
-}
-
-func (y *tally) add(t *tester, all verdicts) {
-	instances, open := map[key]bool{}, map[key]bool{}
-	for k, v := range all {
-		if k.scenario == "" {
-			continue
-		}
-		at := key{scenario: k.scenario, axes: k.axes}
-		instances[at] = true
-		if v.Conclusion == bundle.Inconclusive && t.counts(k) {
-			open[at] = true
-		}
-	}
-	if y.open == nil {
-		y.open = map[string]int{}
-	}
-	for k := range open {
-		y.open[k.scenario]++
-	}
-	y.ran += len(instances)
-	y.inconclusive += len(open)
-	y.blame = append(y.blame, told(t.unfair(all))...)
-}
-
-// busyTable draws one line for each gateway, and below them the inconclusive scenarios, the most frequent first.
-func busyTable(variants []string, total []tally) string {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	open := map[string]int{}
-	_, _ = fmt.Fprintln(w, "gateway\tscenarios\tinconclusive\tblamed")
-	for n := range total {
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", gatewayName(variants[n]), total[n].ran, total[n].inconclusive, len(total[n].blame))
-		for id, times := range total[n].open {
-			open[id] += times
-		}
-	}
-	_, _ = fmt.Fprintln(w, "\ninconclusive\ttimes")
-	ids := make([]string, 0, len(open))
-	for id := range open {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		if open[a] != open[b] {
-			return open[b] - open[a]
-		}
-		return strings.Compare(a, b)
-	})
-	for _, id := range ids {
-		_, _ = fmt.Fprintf(w, "%s\t%d\n", id, open[id])
-	}
-	_ = w.Flush()
-	return b.String()
-}
-
-// An inconclusive scenario counts once, whatever the number of its rules. A scenario that is
-// inconclusive on the reference does not count.
-func TestTheTableUnderLoad(t *testing.T) {
-	tester := blamed(said(saying{"a.exit", exitCode, bundle.Pass, ""}, saying{"a.exit", tail, bundle.Pass, ""},
-		saying{"a.tail", tail, bundle.Pass, ""}, saying{"a.open", tail, bundle.Inconclusive, ""}))
-	var y tally
-	for range 2 {
-		y.add(tester, said(saying{"a.exit", exitCode, bundle.Inconclusive, ""}, saying{"a.exit", tail, bundle.Inconclusive, ""},
-			saying{"a.tail", tail, bundle.Fail, bundle.SymptomTime}, saying{"a.open", tail, bundle.Inconclusive, ""}))
-	}
-	if got := y.String(); got != "6 scenarios, 2 inconclusive, 2 blamed" {
-		t.Error(got)
-	}
-	want := "gateway    scenarios  inconclusive  blamed\nreference  6          2             2\n\ninconclusive  times\na.exit        2\n"
-	if got := busyTable([]string{""}, []tally{y}); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

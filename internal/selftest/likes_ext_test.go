@@ -78,14 +78,9 @@ func inTurn(t *testing.T, id string) {
 func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	inTurn(t, likes[0])
 	const token = "of the test"
-	g, err := zoo.Start(t.Context(), zoo.Options{Like: "envd", Options: gateway.Options{Token: token}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = g.Close() }() // it may have crashed, as expected
 	dir := t.TempDir()
-	out, err := suites.Run(t.Context(), suites.Options{
-		Target: target.Options{URL: g.URL(), Token: token, TimeScale: patience}, Profile: "envd", Destructive: true, Seed: 1, Out: dir,
+	out, err := tested(t, zoo.Options{Like: "envd", Options: gateway.Options{Token: token}}, suites.Options{
+		Target: target.Options{Token: token, TimeScale: patience}, Profile: "envd", Destructive: true, Out: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +119,7 @@ func TestTheProfileEnvdAllowsNothingBeyondWhatIsSeen(t *testing.T) {
 	for id := range envdMay {
 		want[id] = true
 	}
-	got, named := map[string]bool{}, map[string]bool{}
+	got := map[string]bool{}
 	for id := range p.Deviations {
 		// The fake daemon has the files of the reference.
 		if area, _, _ := strings.Cut(id, "."); area != "files" && area != "filesystem" {
@@ -134,12 +129,7 @@ func TestTheProfileEnvdAllowsNothingBeyondWhatIsSeen(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deviations of the profile (-want +got):\n%s", diff)
 	}
-	for _, d := range like(t, "envd").Deviations {
-		for _, id := range d.Rules {
-			named[id] = true
-		}
-	}
-	if diff := cmp.Diff(want, named); diff != "" {
+	if diff := cmp.Diff(want, defects(t, "envd")); diff != "" {
 		t.Errorf("rules that the deviations of the fake name (-want +got):\n%s", diff)
 	}
 }
@@ -150,12 +140,7 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 	for _, id := range likes[1:] {
 		t.Run(id, func(t *testing.T) {
 			inTurn(t, id)
-			g, err := zoo.Start(t.Context(), zoo.Options{Like: id})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = g.Close() }()
-			out, err := suites.Run(t.Context(), suites.Options{Target: target.Options{URL: g.URL(), TimeScale: patience}, Profile: "connect", Seed: 1})
+			out, err := tested(t, zoo.Options{Like: id}, suites.Options{Target: target.Options{TimeScale: patience}, Profile: "connect"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,16 +166,39 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 	}
 }
 
+// tested runs scenarios against a gateway of the zoo.
+func tested(t *testing.T, of zoo.Options, o suites.Options) (*suites.Outcome, error) {
+	t.Helper()
+	g, err := zoo.Start(t.Context(), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = g.Close() }() // it may have crashed, as expected
+	o.Target.URL, o.Seed = g.URL(), 1
+	return suites.Run(t.Context(), o)
+}
+
+// defects returns the rules that the deviations of a gateway of the zoo break.
+func defects(t *testing.T, id string) map[string]bool {
+	t.Helper()
+	rules := map[string]bool{}
+	for _, d := range like(t, id).Deviations {
+		for _, rule := range d.Rules {
+			rules[rule] = true
+		}
+	}
+	return rules
+}
+
 // like returns a gateway of the zoo.
 func like(t *testing.T, id string) zoo.Like {
 	t.Helper()
-	for _, l := range zoo.Likes() {
-		if l.ID == id {
-			return l
-		}
+	all := zoo.Likes()
+	at := slices.IndexFunc(all, func(l zoo.Like) bool { return l.ID == id })
+	if at < 0 {
+		t.Fatalf("no gateway %s in the zoo", id)
 	}
-	t.Fatalf("no gateway %s in the zoo", id)
-	return zoo.Like{}
+	return all[at]
 }
 
 // judged judges a stored run by a profile.

@@ -9,7 +9,6 @@ import (
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/selftest"
-	"assay/internal/target"
 	"assay/suites"
 )
 
@@ -46,12 +45,7 @@ func TestAStarvedRunBlamesOnlyWhatIsWrong(t *testing.T) {
 // starve runs scenarios against a gateway, and holds the causes against its fault.
 func starve(t *testing.T, o zoo.Options, selection string) {
 	t.Helper()
-	g, err := zoo.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = g.Close() }()
-	out, err := suites.Run(t.Context(), suites.Options{Target: target.Options{URL: g.URL()}, Profile: "connect", Select: selection, Seed: 1})
+	out, err := tested(t, o, suites.Options{Profile: "connect", Select: selection})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,14 +52,7 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 			if c.nightly && os.Getenv("ASSAY_NIGHTLY") == "" {
 				t.Skip("takes minutes: ASSAY_NIGHTLY=1 runs it")
 			}
-			g, err := zoo.Start(t.Context(), zoo.Options{Like: c.like})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = g.Close() }()
-			out, err := suites.Run(t.Context(), suites.Options{
-				Target: target.Options{URL: g.URL(), TimeScale: c.scale}, Profile: cmp.Or(c.profile, "full"), Select: c.selection, Seed: 1,
-			})
+			out, err := tested(t, zoo.Options{Like: c.like}, suites.Options{Target: target.Options{TimeScale: c.scale}, Profile: cmp.Or(c.profile, "full"), Select: c.selection})
 			if c.cannot != "" {
 				c.isUnreachable(t, err)
 				return
@@ -67,16 +60,11 @@ func TestAGatewayInTroubleIsBlamedForThatAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, got := map[string]bool{}, map[string]bool{}
-			for _, d := range like(t, c.like).Deviations {
-				for _, rule := range d.Rules {
-					want[rule] = true
-				}
-			}
+			got := map[string]bool{}
 			for _, cause := range out.Report.Causes {
 				got[cause.Rule] = true
 			}
-			if diff := gocmp.Diff(want, got); diff != "" || out.Report.Exit != c.exit && out.Report.Exit != cmp.Or(c.fair, c.exit) {
+			if diff := gocmp.Diff(defects(t, c.like), got); diff != "" || out.Report.Exit != c.exit && out.Report.Exit != cmp.Or(c.fair, c.exit) {
 				t.Errorf("exit code %d, want %d; causes (-want +got):\n%s%+v", out.Report.Exit, c.exit, diff, out.Report.Causes)
 			}
 		})
