@@ -19,12 +19,10 @@ import (
 
 // attachFlags are the flags of attach.
 type attachFlags struct {
-	target targetFlags
-	quiet  quietFlag
-
-	cmd, sandbox, session, role string
-	args                        []string
-	over, pty, record           string
+	attach.Options
+	target      targetFlags
+	quiet       quietFlag
+	pty, record string
 }
 
 // The values of --pty.
@@ -65,12 +63,12 @@ Before a command runs: 2 usage, 3 nothing to attach to. 3 also if the connection
 		},
 	}
 	fs := flagsOf(c)
-	fs.StringVar(&f.cmd, "cmd", "", "the `PROGRAM` to run, looked up in the sandbox")
-	fs.StringArrayVar(&f.args, "arg", nil, "an `ARGUMENT` of the program, which no shell reads (repeatable)")
-	fs.StringVar(&f.sandbox, "sandbox", "", "`ID` of the sandbox (default: the gateway's)")
-	fs.StringVar(&f.session, "session", "", "`ID` of a session, which goes on without its clients; without --cmd it must exist")
-	fs.StringVar(&f.role, "role", "", "role in the session: driver, viewer or collaborative (default: the gateway's)")
-	fs.StringVar(&f.over, "over", attach.OverAny, "surface: auto, ws (stdio over WebSocket) or process (process.Process)")
+	fs.StringVar(&f.Command, "cmd", "", "the `PROGRAM` to run, looked up in the sandbox")
+	fs.StringArrayVar(&f.Args, "arg", nil, "an `ARGUMENT` of the program, which no shell reads (repeatable)")
+	fs.StringVar(&f.Sandbox, "sandbox", "", "`ID` of the sandbox (default: the gateway's)")
+	fs.StringVar(&f.Session, "session", "", "`ID` of a session, which goes on without its clients; without --cmd it must exist")
+	fs.StringVar(&f.Role, "role", "", "role in the session: driver, viewer or collaborative (default: the gateway's)")
+	fs.StringVar(&f.Over, "over", attach.OverAny, "surface: auto, ws (stdio over WebSocket) or process (process.Process)")
 	fs.word(&f.pty, "pty", ptyAuto, "give the command a terminal: auto (if stdin and stdout are one), on or off", "auto, on, off", ptyAuto, ptyOn, ptyOff)
 	fs.StringVar(&f.record, "record", "", "write the output as an asciicast (version 2) to this new `FILE`")
 	f.quiet.register(c)
@@ -136,7 +134,7 @@ func (f *attachFlags) begin(o *attach.Options, size attach.Size, g *guard) (io.C
 		return nil, fmt.Errorf("--record: %w", err)
 	}
 	o.Record = attach.NewRecording(file, attach.RecordingOptions{
-		Size: size, Title: strings.Join(append([]string{f.cmd}, f.args...), " "), Term: os.Getenv("TERM"), Redact: g.redactor.Load(),
+		Size: size, Title: strings.Join(append([]string{f.Command}, f.Args...), " "), Term: os.Getenv("TERM"), Redact: g.redactor.Load(),
 	})
 	return file, nil
 }
@@ -173,10 +171,8 @@ func (f *attachFlags) options(url string) (o attach.Options, terminal *localTerm
 	}
 	t.UserAgent = "assay/" + version
 	typed, shown := term.IsTerminal(int(os.Stdin.Fd())), term.IsTerminal(int(os.Stdout.Fd()))
-	o = attach.Options{
-		Target: t, Over: f.over, Command: f.cmd, Args: f.args, Sandbox: f.sandbox, Session: f.session, Role: f.role,
-		Local: attach.Local{In: os.Stdin, Typed: typed, Out: os.Stdout, Err: os.Stderr},
-	}
+	o = f.Options
+	o.Target, o.Local = t, attach.Local{In: os.Stdin, Typed: typed, Out: os.Stdout, Err: os.Stderr}
 	o.PTY = f.pty == ptyOn || f.pty == ptyAuto && typed && shown
 	if o.PTY {
 		o.Env = terminalEnv()

@@ -12,7 +12,6 @@ import (
 	"assay/fakes/zoo"
 	"assay/internal/attach"
 	"assay/internal/surface"
-	"assay/internal/target"
 	"assay/reports"
 	"assay/scenarios"
 )
@@ -55,12 +54,11 @@ func completions() map[string]cobra.CompletionFunc {
 			}
 			return all
 		}),
-		"report":       completeReport,
-		"role":         complete(always(attach.Roles()...), only),
-		"select":       completeSelect,
-		"token-scheme": complete(always(target.TokenSchemes()...), only),
-		"variant":      completeList(always(split(ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))...)),
-		"without":      completeList(always(gateway.Features()...)),
+		"report":  completeReport,
+		"role":    complete(always(attach.Roles()...), only),
+		"select":  completeSelect,
+		"variant": completeList(always(split(ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))...)),
+		"without": completeList(always(gateway.Features()...)),
 	}
 }
 

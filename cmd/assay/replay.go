@@ -14,13 +14,13 @@ import (
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	target        targetFlags
-	memory        memoryFlag
-	lease         leaseFlags
-	profile, axis string
-	scenarios     string
-	set           []string
-	repeat        int
+	suites.Options
+	target targetFlags
+	memory memoryFlag
+	lease  leaseFlags
+	axis   string
+	set    []string
+	times  int
 }
 
 func newReplay(io stdio) *cobra.Command {
@@ -50,11 +50,11 @@ is that of the scenario; 5 if it could not run.`,
 	f.memory.register(c)
 	f.lease.register(c)
 	fs := flagsOf(c)
-	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be (as for conform)")
+	fs.StringVar(&f.Profile, "profile", "", "what the gateway claims to be (as for conform)")
 	fs.StringVar(&f.axis, "axis", "", "run only on this axis value, for example proto, or on all four: connect/json/1.1/identity")
-	registerScenarios(c, &f.scenarios, "folder of scripts to use instead of the built-in ones (as for conform)")
+	registerScenarios(c, &f.Scenarios, "folder of scripts to use instead of the built-in ones (as for conform)")
 	fs.StringArrayVar(&f.set, "set", nil, "reduce the scenario, as `NAME=VALUE`; names: repeat.times, gen.bytes, split, sweep.VARIABLE (repeatable)")
-	fs.within(&f.repeat, "repeat", "", 1, 1, 10000, "run the scenario N times")
+	fs.within(&f.times, "repeat", "", 1, 1, 10000, "run the scenario N times")
 	return c
 }
 
@@ -67,21 +67,20 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 		return usage(err)
 	}
 	io.guard.hide(t.Secrets())
-	var set []scenarios.Override
+	o := f.Options
 	for _, text := range f.set {
-		o, err := scenarios.ParseOverride(text)
+		one, err := scenarios.ParseOverride(text)
 		if err != nil {
 			return usage(fmt.Errorf("--set: %w", err))
 		}
-		set = append(set, o)
+		o.Set = append(o.Set, one)
 	}
-	memory, err := f.memory.apply()
-	if err != nil {
+	if o.Memory, err = f.memory.apply(); err != nil {
 		return usage(err)
 	}
-	selection := args[0]
+	o.Select, o.Seed, o.Version, o.Log = args[0], f.target.seed, version, logger(io)
 	if f.axis != "" {
-		selection += ",axis:" + f.axis
+		o.Select += ",axis:" + f.axis
 	}
 	release, err := f.lease.create(c.Context(), io, &t)
 	if err != nil {
@@ -90,10 +89,8 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	defer release()
 	draw := style(io.out.To, true)
 	all := replayed{worst: bundle.Pass}
-	out, err := suites.Replay(c.Context(), suites.Options{
-		Target: t, Profile: f.profile, Scenarios: f.scenarios, Select: selection, Set: set,
-		Seed: f.target.seed, Memory: memory, Version: version, Log: logger(io),
-	}, f.repeat, func(o *bundle.Observation, v []bundle.Verdict) error {
+	o.Target = t
+	out, err := suites.Replay(c.Context(), o, f.times, func(o *bundle.Observation, v []bundle.Verdict) error {
 		all.add(o, v)
 		return reports.Transcript(io.out.To, o, v, draw)
 	})

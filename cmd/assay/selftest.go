@@ -17,13 +17,9 @@ import (
 
 // selftestFlags are the flags of selftest.
 type selftestFlags struct {
-	faults, variants []string
-	profile, format  string
-	shard            string
-	full             bool
-	jobs             int
-	seed             uint64
-	quiet            quietFlag
+	selftest.Options
+	format, shard string
+	quiet         quietFlag
 }
 
 func newSelftest(io stdio) *cobra.Command {
@@ -60,21 +56,21 @@ are disjoint and together all of them; each runs the reference gateway too.`,
 	}
 	f.quiet.register(c)
 	fs := flagsOf(c)
-	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
-	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
-	fs.StringVar(&f.profile, "profile", "", "only the scenarios of this profile, and the faults that break their rules: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
-	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
+	fs.StringSliceVar(&f.Faults, "fault", nil, "only these faults")
+	fs.StringSliceVar(&f.Variants, "variant", nil, "only these variants")
+	fs.profile(&f.Profile, "only the scenarios of this profile, and the faults that break their rules: ")
+	fs.BoolVar(&f.Full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.shard, "shard", "", "run only part `K/N` of the faults and variants, for example 2/7")
 	formats := strings.Join(reports.SelftestFormats(), ", ")
 	fs.word(&f.format, "format", "text", formats, "one of "+formats, reports.SelftestFormats()...)
-	fs.jobs(&f.jobs)
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
+	fs.jobs(&f.Jobs)
+	fs.Uint64Var(&f.Seed, "seed", 1, "seed of all random choices")
 	return c
 }
 
 func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
-	if f.profile != "" {
-		if _, err := scenarios.LoadProfile(f.profile); err != nil {
+	if f.Profile != "" {
+		if _, err := scenarios.LoadProfile(f.Profile); err != nil {
 			return usage(err)
 		}
 	}
@@ -88,10 +84,9 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	}
 	io = io.quieted(f.quiet)
 	_, tty := terminal(io.progress().err.To)
-	report, err := selftest.Run(c.Context(), selftest.Options{
-		Faults: f.faults, Variants: f.variants, Profile: f.profile, Full: f.full, Shard: selftest.Shard(shard), Jobs: f.jobs, Seed: f.seed, Version: version, Build: build,
-		Log: logger(io), Step: stepper(io.progress(), tty),
-	})
+	o := f.Options
+	o.Shard, o.Version, o.Build, o.Log, o.Step = selftest.Shard(shard), version, build, logger(io), stepper(io.progress(), tty)
+	report, err := selftest.Run(c.Context(), o)
 	var unknown *zoo.UnknownError
 	var slow *selftest.SlowFaultError
 	var empty *selftest.EmptyShardError

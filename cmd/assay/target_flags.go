@@ -30,12 +30,10 @@ func (e argsError) Error() string {
 // targetFlags are the flags of every command with a target. Secrets come from a
 // file or the environment (ASSAY_TOKEN), never from a flag's value.
 type targetFlags struct {
-	tokenFile, tokenScheme, headerFile, user, shell string
-	caCert                                          string
-	insecure                                        bool
-	endpoints, headers                              []string
-	timeScale                                       float64
-	seed                                            uint64
+	target.Options
+	tokenFile, headerFile, shell, caCert string
+	endpoints, headers                   []string
+	seed                                 uint64
 }
 
 func (f *targetFlags) register(c *cobra.Command) {
@@ -47,37 +45,37 @@ func (f *targetFlags) register(c *cobra.Command) {
 
 // registerAccess registers the flags that say how to reach a target.
 func (f *targetFlags) registerAccess(c *cobra.Command) {
-	fs := c.Flags()
+	fs := flagsOf(c)
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (default: the variable ASSAY_TOKEN)")
-	fs.StringVar(&f.tokenScheme, "token-scheme", target.TokenSchemes()[0], "header that carries the access token: x-access-token, or bearer for \"Authorization: Bearer\"")
+	schemes := target.TokenSchemes()
+	fs.word(&f.TokenScheme, "token-scheme", schemes[0], "header that carries the access token: x-access-token, or bearer for \"Authorization: Bearer\"", or(schemes), schemes...)
 	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
 	fs.StringArrayVar(&f.headers, "header", nil, "extra request header that is no secret, as `'NAME: VALUE'` (repeatable); secrets: --header-file")
-	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
+	fs.StringVar(&f.User, "user", "", "OS user to run commands as (sent as Basic authorization)")
 	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: "+strings.Join(surface.IDs(), ", ")+" (repeatable)")
 	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust")
-	fs.BoolVar(&f.insecure, "insecure", false, "do not verify the gateway's certificate")
-	fs.Float64Var(&f.timeScale, "time-scale", 1, "multiply every deadline by this factor")
+	fs.BoolVar(&f.Insecure, "insecure", false, "do not verify the gateway's certificate")
+	fs.Float64Var(&f.TimeScale, "time-scale", 1, "multiply every deadline by this factor")
+	fs.check(func() error {
+		if f.TimeScale <= 0 || f.TimeScale > 1000 {
+			return fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.TimeScale)
+		}
+		return nil
+	})
 }
 
 // options returns the target options of the flags.
 func (f *targetFlags) options(url string) (target.Options, error) {
-	o := target.Options{URL: url, User: f.user, TokenScheme: f.tokenScheme, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Insecure: f.insecure}
-	if !slices.Contains(target.TokenSchemes(), f.tokenScheme) {
-		return o, fmt.Errorf("--token-scheme %q: want %s", f.tokenScheme, strings.Join(target.TokenSchemes(), " or "))
-	}
-	if f.timeScale <= 0 || f.timeScale > 1000 {
-		return o, fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.timeScale)
-	}
+	o := f.Options
+	o.URL, o.Shell = url, strings.Fields(f.shell)
 	var err error
 	if o.Token, err = secretOf("--token-file", f.tokenFile, reproduce.TokenVariable); err != nil {
 		return o, err
 	}
 	if f.caCert != "" {
-		pem, err := safefile.ReadSecret(f.caCert, safefile.Limit)
-		if err != nil {
+		if o.CACert, err = safefile.ReadSecret(f.caCert, safefile.Limit); err != nil {
 			return o, fmt.Errorf("--cacert: %w", err)
 		}
-		o.CACert = pem
 	}
 	for _, e := range f.endpoints {
 		id, path, ok := strings.Cut(e, "=")
@@ -97,13 +95,9 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		o.Open = append(o.Open, h)
 	}
 	if f.headerFile != "" {
-		hs, err := readHeaders(f.headerFile)
-		if err != nil {
-			return o, err
-		}
-		o.Headers = hs
+		o.Headers, err = readHeaders(f.headerFile)
 	}
-	return o, nil
+	return o, err
 }
 
 // apiKeyVariable holds the API key without --api-key-file.

@@ -15,12 +15,10 @@ import (
 
 // workerFlags are the flags of worker.
 type workerFlags struct {
+	fleet.WorkerOptions
 	target targetFlags
 	bus    busFlags
 	quiet  quietFlag
-	run    string
-	shard  int
-	wait   time.Duration
 	loops  loopCount
 }
 
@@ -52,16 +50,17 @@ bus, no run, or this machine is too small · 4 the engine failed · 5 the run ha
 	f.quiet.register(c)
 	fs := flagsOf(c)
 	f.bus.register(fs, "`URL` of the NATS server: nats://HOST:4222 or tls://…")
-	fs.StringVar(&f.run, "run", "", "`ID` of the run, as assay load prints it")
-	fs.IntVar(&f.shard, "shard", -1, "part of the plan, from 0 (default: the first free one)")
+	fs.StringVar(&f.Run, "run", "", "`ID` of the run, as assay load prints it")
+	fs.IntVar(&f.Shard, "shard", -1, "part of the plan, from 0 (default: the first free one)")
 	f.loops.register(fs)
-	fs.DurationVar(&f.wait, "wait", time.Minute, "time to wait for the bus and the run")
+	fs.DurationVar(&f.Wait, "wait", time.Minute, "time to wait for the bus and the run")
 	return c
 }
 
 // options validates all flags before any work.
 func (f *workerFlags) options(c *cobra.Command, args []string) (fleet.WorkerOptions, error) {
-	o := fleet.WorkerOptions{Run: f.run, Shard: f.shard, Wait: f.wait, Version: version}
+	o := f.WorkerOptions
+	o.Version = version
 	t, err := f.target.options(argument(args, 0))
 	if err != nil {
 		return o, err
@@ -70,15 +69,15 @@ func (f *workerFlags) options(c *cobra.Command, args []string) (fleet.WorkerOpti
 	switch {
 	case f.bus.url == "":
 		return o, errors.New("--bus: name the NATS server of the run")
-	case f.run == "":
+	case o.Run == "":
 		return o, errors.New("--run: name the run, as assay load prints it")
-	case c.Flags().Lookup("shard").Changed && f.shard < 0:
-		return o, fmt.Errorf("--shard %d: want 0 or more", f.shard)
-	case f.wait <= 0:
-		return o, fmt.Errorf("--wait %v: want more than 0, for example 5m", f.wait)
+	case c.Flags().Lookup("shard").Changed && o.Shard < 0:
+		return o, fmt.Errorf("--shard %d: want 0 or more", o.Shard)
+	case o.Wait <= 0:
+		return o, fmt.Errorf("--wait %v: want more than 0, for example 5m", o.Wait)
 	}
-	if err := fleet.CheckRun(f.run); err != nil {
-		return o, fmt.Errorf("--run %q: %w", f.run, err)
+	if err := fleet.CheckRun(o.Run); err != nil {
+		return o, fmt.Errorf("--run %q: %w", o.Run, err)
 	}
 	o.Bus, err = f.bus.bus()
 	return o, err
