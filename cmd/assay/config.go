@@ -149,7 +149,7 @@ func merge(c *cobra.Command, path string, all map[string]yaml.Node) (configFile,
 	own := map[string]yaml.Node{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		node := all[name]
-		if sub, _, err := c.Root().Find([]string{name}); err == nil && sub != c.Root() {
+		if sub := command(c.Root(), name); sub != nil {
 			section, err := mapping(&node)
 			if err != nil {
 				return out, fmt.Errorf("--config: %s:%w", path, err)
@@ -164,7 +164,7 @@ func merge(c *cobra.Command, path string, all map[string]yaml.Node) (configFile,
 			}
 			continue
 		}
-		if !anyHas(c.Root(), name) {
+		if having(c.Root(), name) == nil {
 			return out, fmt.Errorf("--config: %s:%d: no command has a flag --%s", path, node.Line, name)
 		}
 		out.values[name] = node
@@ -173,8 +173,13 @@ func merge(c *cobra.Command, path string, all map[string]yaml.Node) (configFile,
 	return out, nil
 }
 
-func anyHas(root *cobra.Command, flag string) bool {
-	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Flags().Lookup(flag) != nil })
+// having returns a command that has a flag, or nil.
+func having(root *cobra.Command, flag string) *cobra.Command {
+	all := root.Commands()
+	if i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Flags().Lookup(flag) != nil }); i >= 0 {
+		return all[i]
+	}
+	return nil
 }
 
 // fill sets the flags that the command line does not set.

@@ -12,7 +12,6 @@ import (
 
 	"assay/internal/fleet"
 	"assay/internal/load"
-	"assay/internal/safefile"
 )
 
 // busFlags say where the NATS server of a run is.
@@ -24,21 +23,16 @@ func (f *busFlags) register(fs flags, use string) {
 	fs.StringVar(&f.caCert, "bus-cacert", "", "file with the certificate authorities (PEM) to trust for --bus")
 }
 
-// bus returns the bus of the flags.
-func (f *busFlags) bus() (fleet.Bus, error) {
-	b := fleet.Bus{URL: f.url}
-	var err error
+// bus returns the bus of the flags, which is not validated.
+func (f *busFlags) bus() (b fleet.Bus, err error) {
+	b.URL = f.url
 	if f.creds != "" {
 		if b.Credentials, err = readSecret("--bus-creds", f.creds); err != nil {
 			return b, err
 		}
 	}
-	if f.caCert != "" {
-		if b.CACert, err = safefile.ReadSecret(f.caCert, safefile.Limit); err != nil {
-			return b, fmt.Errorf("--bus-cacert: %w", err)
-		}
-	}
-	return b, b.Validate()
+	b.CACert, err = readFile("--bus-cacert", f.caCert)
+	return b, err
 }
 
 // fleetFlags share the plan of a run among worker processes.
@@ -93,11 +87,11 @@ func (f *fleetFlags) options(c *cobra.Command, line []string) (fleet.Options, er
 		}
 	}
 	b, err := f.bus()
-	if err != nil {
-		return o, err
-	}
 	o.Bus, o.Wait = &b, f.wait
-	return o, nil
+	if err == nil {
+		err = b.Validate()
+	}
+	return o, err
 }
 
 // resumeFlags are the flags that a resumed run takes: everything else is that of the run.

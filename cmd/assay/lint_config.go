@@ -16,7 +16,7 @@ import (
 // isFlag reports whether a key of an assay.yaml is a flag of any command, or a command.
 func isFlag(io stdio) func(string) bool {
 	root := newRoot(io)
-	return func(key string) bool { return anyHas(root, key) || command(root, key) != nil }
+	return func(key string) bool { return having(root, key) != nil || command(root, key) != nil }
 }
 
 // command returns the command with a name, or nil.
@@ -91,9 +91,7 @@ func (l *configLint) mapping(n *yaml.Node, section *cobra.Command) {
 func (l *configLint) flag(key, value *yaml.Node, section *cobra.Command) {
 	of := section
 	if of == nil {
-		if i := slices.IndexFunc(l.root.Commands(), func(c *cobra.Command) bool { return c.Flags().Lookup(key.Value) != nil }); i >= 0 {
-			of = l.root.Commands()[i]
-		}
+		of = having(l.root, key.Value)
 	}
 	if of == nil || of.Flags().Lookup(key.Value) == nil {
 		who := "no command has a flag"

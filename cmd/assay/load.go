@@ -100,7 +100,7 @@ added up.`,
 		},
 	}
 	fs := flagsOf(c)
-	f.driverFlags.register(fs, &f.Options, fleet.Abort)
+	f.register(fs, &f.Options, fleet.Abort)
 	f.live.register(fs)
 	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
 	fs.StringVar(&f.Plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")

@@ -9,7 +9,6 @@ import (
 
 	"assay/internal/kube"
 	"assay/internal/load"
-	"assay/internal/safefile"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -73,11 +72,29 @@ func (f *renderFlags) files(o *kube.Options, t target.Options, plan string) erro
 		o.Secrets[kube.TokenKey] = []byte(t.Token)
 	}
 	if f.target.headerFile != "" {
-		if o.Secrets[headersKey], err = safefile.ReadSecret(f.target.headerFile, safefile.Limit); err != nil {
-			return fmt.Errorf("--header-file: %w", err)
-		}
+		o.Secrets[headersKey], err = readFile("--header-file", f.target.headerFile)
 	}
-	return nil
+	return err
+}
+
+// busFiles takes the files of the bus for the Secret and the ConfigMap, and says what is missing.
+func (f *renderFlags) busFiles(o *kube.Options) (notes []string, err error) {
+	b, err := f.fleet.bus()
+	if len(b.CACert) > 0 {
+		o.Files[busCAFile] = string(b.CACert)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case b.Credentials != "":
+		o.Secrets[busCredsKey] = []byte(b.Credentials)
+		return nil, b.Validate()
+	case b.Validate() == nil:
+		return nil, nil // a bus that needs none
+	}
+	b.Credentials = "to come"
+	o.Secrets[busCredsKey] = nil
+	return []string{"no --bus-creds: the pods wait until the Secret " + kube.Name(o.Run, "") + " has the key " + busCredsKey}, b.Validate()
 }
 
 // commands sets the arguments of the pods: the flags, with the paths of the files in the pods.

@@ -82,7 +82,7 @@ interrupted.`,
 		RunE:              func(c *cobra.Command, args []string) error { return runSoak(c, io, f, args) },
 	}
 	fs := flagsOf(c)
-	f.driverFlags.register(fs, &f.Load, fleet.Degrade)
+	f.register(fs, &f.Load, fleet.Degrade)
 	fs.DurationVar(&f.Duration, "duration", soak.DefaultDuration, "time of the whole soak")
 	fs.DurationVar(&f.Window, "window", 0, "time of a window (default 10m, or a twelfth of a shorter soak)")
 	fs.DurationVar(&f.Warmup, "warmup", 0, "time that is not judged for trends (default two windows)")

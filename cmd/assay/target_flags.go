@@ -72,10 +72,8 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 	if o.Token, err = secretOf("--token-file", f.tokenFile, reproduce.TokenVariable); err != nil {
 		return o, err
 	}
-	if f.caCert != "" {
-		if o.CACert, err = safefile.ReadSecret(f.caCert, safefile.Limit); err != nil {
-			return o, fmt.Errorf("--cacert: %w", err)
-		}
+	if o.CACert, err = readFile("--cacert", f.caCert); err != nil {
+		return o, err
 	}
 	for _, e := range f.endpoints {
 		id, path, ok := strings.Cut(e, "=")
@@ -114,11 +112,23 @@ func secretOf(flag, path, variable string) (string, error) {
 // maxSecret is the length of the longest secret: no server takes a longer header, and every output is searched for it.
 const maxSecret = 16 << 10
 
-// readSecret reads the file that a flag names.
-func readSecret(flag, path string) (string, error) {
+// readFile reads the file of the user's own that a flag names; nil without one.
+func readFile(flag, path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
 	text, err := safefile.ReadSecret(path, safefile.Limit)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", flag, err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return text, nil
+}
+
+// readSecret reads the secret in the file that a flag names.
+func readSecret(flag, path string) (string, error) {
+	text, err := readFile(flag, path)
+	if err != nil {
+		return "", err
 	}
 	secret := strings.TrimSpace(string(text))
 	switch {
@@ -165,9 +175,9 @@ func (f flags) words(instead map[string]string) (words []string) {
 
 // readHeaders reads a file of headers.
 func readHeaders(path string) ([]bundle.Header, error) {
-	text, err := safefile.ReadSecret(path, safefile.Limit)
+	text, err := readFile("--header-file", path)
 	if err != nil {
-		return nil, fmt.Errorf("--header-file: %w", err)
+		return nil, err
 	}
 	hs, err := target.ParseHeaders(text)
 	if err != nil {

@@ -79,7 +79,9 @@ func (f *workerFlags) options(c *cobra.Command, args []string) (fleet.WorkerOpti
 	if err := fleet.CheckRun(o.Run); err != nil {
 		return o, fmt.Errorf("--run %q: %w", o.Run, err)
 	}
-	o.Bus, err = f.bus.bus()
+	if o.Bus, err = f.bus.bus(); err == nil {
+		err = o.Bus.Validate()
+	}
 	return o, err
 }
 
