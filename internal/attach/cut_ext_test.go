@@ -17,7 +17,6 @@ import (
 	"assay/internal/attach"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
-	"assay/internal/target"
 )
 
 // clockThatSkips fires every timer at once, but those of pings never.
@@ -296,39 +295,5 @@ func TestInputThatDoesNotGetThroughIsSentAgain(t *testing.T) {
 	r.ends(2)
 	if got := r.out.String(); got != "one two\n" {
 		t.Errorf("stdout %q", got)
-	}
-}
-
-func TestNothingToAttachTo(t *testing.T) {
-	t.Parallel()
-	secured := gatewayOf(t, gateway.Options{Token: "open-sesame-123456"})
-	for name, tc := range map[string]struct {
-		o    attach.Options
-		want string
-	}{
-		"no token": {script(secured, attach.OverAny, "true"), "it requires a token: GET /attach returns 401: Unauthorized.\nGive the access token with --token-file"},
-		"a wrong token": {func() attach.Options {
-			o := script(secured, attach.OverAny, "true")
-			o.Target.Token = "wrong-sesame-123456"
-			return o
-		}(), "it refuses the credentials"},
-		"no token for process.Process": {script(secured, attach.OverProcess, "true"), "it requires credentials: unauthenticated"},
-		"no session": {func() attach.Options {
-			o := script(gatewayOf(t, gateway.Options{}), attach.OverAny, "")
-			o.Command, o.Args, o.Session = "", nil, "nobody"
-			return o
-		}(), `there is no session "nobody"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, tc.o)
-			r.wait()
-			var u *target.UnreachableError
-			if !errors.As(r.failure, &u) || !strings.Contains(u.Error(), tc.want) || !strings.HasPrefix(u.Error(), "cannot attach to http://") {
-				t.Errorf("%v, want %q", r.failure, tc.want)
-			}
-			if r.failure != nil && strings.Contains(r.failure.Error(), "sesame") {
-				t.Errorf("a secret is in %q", r.failure)
-			}
-		})
 	}
 }

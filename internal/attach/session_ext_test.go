@@ -252,18 +252,6 @@ func TestASecondDriverMakesAViewerOfTheFirst(t *testing.T) {
 	second.ends(0)
 }
 
-func TestAGatewayWithoutAnEndOfStdinIsTold(t *testing.T) {
-	t.Parallel()
-	url := gatewayOf(t, gateway.Options{Without: []string{"stdio.eof"}})
-	o := script(url, attach.OverSocket, "echo ready; read x; read y; echo never")
-	o.Local.In = strings.NewReader("line\n")
-	r := run(t, o)
-	r.notes.until(t, "this gateway has no end of stdin")
-	r.notes.until(t, "waiting for the command to exit")
-	r.sends("SIGKILL", 9)
-	r.ends(137)
-}
-
 // A gateway that ignores the end of stdin says nothing: a command that is silent for a while afterwards is told of, and
 // no other.
 func TestASilentCommandBehindTheEndOfStdinIsToldOf(t *testing.T) {
@@ -299,51 +287,6 @@ func TestASilentCommandBehindTheEndOfStdinIsToldOf(t *testing.T) {
 			r.ends(0)
 			if output > 0 && r.notes.String() != "" {
 				t.Errorf("notes %q", r.notes)
-			}
-		})
-	}
-}
-
-func TestEveryFormOfProcessIsSpoken(t *testing.T) {
-	t.Parallel()
-	for _, protocol := range []string{"connect", "grpc-web", "grpc"} {
-		t.Run(protocol, func(t *testing.T) {
-			t.Parallel()
-			url := gatewayOf(t, gateway.Options{Protocols: []string{protocol}})
-			o := script(url, attach.OverProcess, "read x; echo got-$x; exit 3")
-			o.PTY = true
-			r := run(t, o)
-			<-r.attached
-			r.types("line\r")
-			r.ends(3)
-			if !strings.Contains(r.out.String(), "got-line\r\n") {
-				t.Errorf("stdout %q", r.out)
-			}
-		})
-	}
-}
-
-func TestTheSurfaceIsFound(t *testing.T) {
-	t.Parallel()
-	both, rpc := gatewayOf(t, gateway.Options{Prefix: "/base"}), gatewayOf(t, gateway.Options{Without: []string{"stdio.ws"}})
-	for name, tc := range map[string]struct {
-		url, over string
-	}{
-		"the base of a gateway":             {both, attach.OverAny},
-		"the socket":                        {"ws" + strings.TrimPrefix(both, "http") + "/attach", attach.OverAny},
-		"the socket by http":                {both + "/attach", attach.OverSocket},
-		"a gateway without a socket":        {rpc, attach.OverAny},
-		"a base with a slash":               {both + "/", attach.OverAny},
-		"process.Process although a socket": {both, attach.OverProcess},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := script(tc.url, tc.over, "echo here")
-			o.Local.In = strings.NewReader("")
-			r := run(t, o)
-			r.ends(0)
-			if r.out.String() != "here\n" {
-				t.Errorf("stdout %q", r.out)
 			}
 		})
 	}
