@@ -73,7 +73,7 @@ func (p *Page) Findings(t testing.TB) []Finding {
 	view.NoScript = false
 	q := p.browser.tab(t, p.url, view)
 	command(t, q, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: true})
-	q.do(t, "open "+q.url, chromedp.Navigate(q.url))
+	act(t, q, "open "+q.url, chromedp.Navigate(q.url))
 	Eval[any](t, q, "for (const d of document.querySelectorAll('details')) d.open = true; null")
 	return q.findings(t)
 }

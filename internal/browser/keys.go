@@ -9,8 +9,8 @@ import (
 )
 
 // Strike strikes keys, with others such as chromedp.ModifierCtrl held, for whatever element has
-// the focus. As with a keyboard, and unlike with Press, a page that prevents the default of the
-// key gets no character from it.
+// the focus. As with a keyboard, a page that prevents the default of the key gets no character from
+// it; package kb of chromedp names the keys without a character.
 func (p *Page) Strike(t testing.TB, keys string, held ...chromedp.Modifier) {
 	t.Helper()
 	for _, r := range keys {

@@ -40,7 +40,7 @@ type Page struct {
 func (b *Browser) Open(t testing.TB, target string, view View) *Page {
 	t.Helper()
 	p := b.tab(t, address(t, target), view)
-	p.do(t, "open "+p.url, chromedp.Navigate(p.url))
+	act(t, p, "open "+p.url, chromedp.Navigate(p.url))
 	return p
 }
 
@@ -105,7 +105,7 @@ func (p *Page) Show(t testing.TB, view View) {
 		view.Height = 900
 	}
 	p.view = view
-	p.do(t, "resize", chromedp.EmulateViewport(view.Width, view.Height))
+	act(t, p, "resize", chromedp.EmulateViewport(view.Width, view.Height))
 	media := emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}},
 	}
@@ -122,56 +122,38 @@ func (p *Page) Show(t testing.TB, view View) {
 func (p *Page) Go(t testing.TB, target string) {
 	t.Helper()
 	p.url = address(t, target)
-	p.do(t, "open "+p.url, chromedp.Navigate(p.url))
+	act(t, p, "open "+p.url, chromedp.Navigate(p.url))
 }
 
 // Eval returns the value of a JavaScript expression, of a promise what it is resolved to.
 func Eval[T any](t testing.TB, p *Page, expression string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatalf("%.200s: %v", expression, err)
-	}
-	return v
+	return act(t, p, expression, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // Wait waits until a JavaScript expression is true.
 func (p *Page) Wait(t testing.TB, expression string) {
 	t.Helper()
-	p.do(t, "wait for "+expression, void(chromedp.Poll[bool]("!!("+expression+")",
-		chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond))))
+	act(t, p, "wait for "+expression, chromedp.Poll[bool]("!!("+expression+")",
+		chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond)))
 }
 
 // Click clicks the first visible element that matches a CSS selector.
 func (p *Page) Click(t testing.TB, selector string) {
 	t.Helper()
-	p.do(t, "click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	act(t, p, "click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
 // Type gives an element the focus and types a text.
 func (p *Page) Type(t testing.TB, selector, text string) {
 	t.Helper()
-	p.do(t, "type into "+selector, chromedp.SendKeys(chromedp.CSS(selector), text, chromedp.NodeVisible))
-}
-
-// Press presses keys, for whatever element has the focus; package kb of chromedp names those without a character.
-func (p *Page) Press(t testing.TB, keys string) {
-	t.Helper()
-	p.do(t, "press", chromedp.KeyEvent(keys))
+	act(t, p, "type into "+selector, chromedp.SendKeys(chromedp.CSS(selector), text, chromedp.NodeVisible))
 }
 
 // Text returns the text that a reader sees in the first element that matches a CSS selector.
 func (p *Page) Text(t testing.TB, selector string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector), chromedp.NodeReady))
-	if err != nil {
-		t.Fatalf("text of %s: %v", selector, err)
-	}
-	return text
+	return act(t, p, "text of "+selector, chromedp.Text(chromedp.CSS(selector), chromedp.NodeReady))
 }
 
 // Clipboard returns the text in the clipboard.
@@ -198,46 +180,37 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	if dir == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
 	height := min(Eval[float64](t, p, "document.documentElement.scrollHeight"), 16000)
 	beyond := true
-	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
+	shot := command(t, p, page.CaptureScreenshot, page.CaptureScreenshotParams{
 		CaptureBeyondViewport: &beyond,
 		Clip:                  &page.Viewport{Width: float64(p.view.Width), Height: height, Scale: 1},
 	})
-	if err != nil {
-		t.Fatalf("screenshot: %v", err)
-	}
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), shot.Data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// do runs an action.
-func (p *Page) do(t testing.TB, what string, action chromedp.Action[chromedp.Void]) {
+// act runs an action on the page.
+func act[T any](t testing.TB, p *Page, what string, action chromedp.Action[T]) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, action); err != nil {
-		t.Fatalf("%s: %v", what, err)
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		t.Fatalf("%.200s: %v", what, err)
 	}
-}
-
-// void drops the value of an action.
-func void[T any](action chromedp.Action[T]) chromedp.Action[chromedp.Void] {
-	return func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := action(ctx, target)
-		return chromedp.Void{}, err
-	}
+	return v
 }
 
 // command sends a command of the protocol to the page.
-func command[P, R any](t testing.TB, p *Page, c cdp.Command[P, R], params P) {
+func command[P, R any](t testing.TB, p *Page, c cdp.Command[P, R], params P) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Call(ctx, c, params); err != nil {
+	r, err := chromedp.Call(ctx, c, params)
+	if err != nil {
 		t.Fatalf("%s: %v", c.Method, err)
 	}
+	return r
 }
