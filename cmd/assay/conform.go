@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/reports"
+	"assay/reports/page"
 	"assay/suites"
 )
 
@@ -200,10 +201,11 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	}
 	defer release()
 	out, err := suites.Run(c.Context(), o)
-	showEnd(ui, conformEnd(out), err)
 	if out == nil {
+		showEnd(ui, page.Verdict{}, err)
 		return f.nothingAgain(nothingRun(err))
 	}
+	showEnd(ui, reports.Ending(out.Report), err)
 	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
 	err = errors.Join(err, writeKnown(io, f.writeKnown, out))
 	if err := errors.Join(err, f.output.write(io, drawing(reports.Render, out.Report))); err != nil {

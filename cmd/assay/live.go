@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/internal/bundle"
 	"assay/internal/runpage"
-	"assay/reports"
 	"assay/reports/page"
-	"assay/suites"
 )
 
 // liveFlag is --ui.
@@ -74,7 +71,7 @@ func loadFace() runpage.Face {
 	}
 }
 
-// showEnd shows the verdict of a report, or the error of a run that has none.
+// showEnd shows the verdict of a report, or the error of a run that has no report, and so no verdict.
 func showEnd(s *runpage.Server, v page.Verdict, err error) {
 	if err != nil && v.Word == "" {
 		var exit *exitError
@@ -84,19 +81,4 @@ func showEnd(s *runpage.Server, v page.Verdict, err error) {
 		}
 	}
 	s.End(runpage.Verdict{Tone: v.Tone, Symbol: v.Symbol, Word: v.Word, Sentence: v.Sentence})
-}
-
-// conformEnd and loadEnd return what a page shows at the end of a run; nothing without a report.
-func conformEnd(out *suites.Outcome) page.Verdict {
-	if out == nil {
-		return page.Verdict{}
-	}
-	return reports.Ending(out.Report)
-}
-
-func loadEnd(r *bundle.LoadReport) page.Verdict {
-	if r == nil {
-		return page.Verdict{}
-	}
-	return reports.LoadEnding(r)
 }

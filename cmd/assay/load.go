@@ -8,6 +8,7 @@ import (
 	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/reports"
+	"assay/reports/page"
 )
 
 // loadFlags are the flags of load.
@@ -199,7 +200,11 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 	}
 	defer func() { failed = errors.Join(failed, stop()) }()
 	r, err := load.Run(ctx, o)
-	showEnd(ui, loadEnd(r), err)
+	var end page.Verdict
+	if r != nil {
+		end = reports.LoadEnding(r)
+	}
+	showEnd(ui, end, err)
 	return driven(io, f.output, reports.RenderLoad, r, err)
 }
 
