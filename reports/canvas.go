@@ -11,7 +11,8 @@ import (
 type canvas struct {
 	w     io.Writer
 	style Style
-	n     int // columns
+	n     int  // columns
+	begun bool // once there is a line
 	err   error
 }
 
@@ -24,6 +25,7 @@ func (c *canvas) row(parts ...ink) {
 	if c.err != nil {
 		return
 	}
+	c.begun = true
 	var b strings.Builder
 	for _, p := range parts {
 		b.WriteString(string(p))
@@ -84,7 +86,7 @@ func (c *canvas) block(lead painted, text string, t tint) {
 
 // flow draws parts one after another behind lead, and starts a new line when a part
 // does not fit; a part wider than a line is wrapped.
-func (c *canvas) flow(lead painted, parts []string, sep string) {
+func (c *canvas) flow(lead painted, parts []string) {
 	indent := strings.Repeat(" ", min(leadingSpaces(lead.text)+2, c.n/2))
 	if width(lead.text) > c.n {
 		c.block(painted{}, lead.text, lead.tint)
@@ -94,7 +96,7 @@ func (c *canvas) flow(lead painted, parts []string, sep string) {
 	room := c.n - width(lead.text)
 	for i, p := range parts {
 		if i < len(parts)-1 {
-			p += sep
+			p += orderSep
 		}
 		if width(current)+width(strings.TrimRight(p, " ")) > room && (current != "" || start != ink(indent)) {
 			c.row(start, c.text(current))

@@ -112,7 +112,7 @@ func List(w io.Writer, cat *scenarios.Catalogue, faults Faults, s Style) error {
 		c.listRule(cat, r, faults)
 	}
 	c.row()
-	c.flow(painted{}, []string{plural(len(cat.Scenarios), "scenario"), plural(runs, "run"), plural(len(cat.Rules), "rule")}, orderSep)
+	c.flow(painted{}, []string{plural(len(cat.Scenarios), "scenario"), plural(runs, "run"), plural(len(cat.Rules), "rule")})
 	return c.err
 }
 

@@ -131,7 +131,7 @@ func sampleSelftest() *bundle.SelftestReport {
 }
 
 func TestTheSelftest(t *testing.T) {
-	goldenDrawing(t, "selftest", func(b *bytes.Buffer, s Style) error { return Selftest(b, sampleSelftest(), s) })
+	goldenDrawing(t, "selftest", func(b *bytes.Buffer, s Style) error { return Selftest().Render(b, FormatTerminal, sampleSelftest(), s) })
 	var b bytes.Buffer
 	if err := SelftestJSON(&b, sampleSelftest()); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func sampleBlame() *bundle.SelftestReport {
 
 // The report has blame only if the self-test recorded it. Attached blame is only counted.
 func TestTheSelftestTellsOfBlame(t *testing.T) {
-	goldenDrawing(t, "selftest-blame", func(b *bytes.Buffer, s Style) error { return Selftest(b, sampleBlame(), s) })
+	goldenDrawing(t, "selftest-blame", func(b *bytes.Buffer, s Style) error { return Selftest().Render(b, FormatTerminal, sampleBlame(), s) })
 	var b bytes.Buffer
 	if err := SelftestJSON(&b, sampleBlame()); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestTheSelftestTellsOfItsExitCode(t *testing.T) {
 			r := sampleSelftest()
 			tt.change(r)
 			var b bytes.Buffer
-			if err := Selftest(&b, r, Style{}); err != nil || !strings.Contains(b.String(), tt.want) {
+			if err := Selftest().Render(&b, FormatTerminal, r, Style{}); err != nil || !strings.Contains(b.String(), tt.want) {
 				t.Errorf("no %q (%v) in\n%s", tt.want, err, b.String())
 			}
 		})

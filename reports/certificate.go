@@ -2,9 +2,9 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"assay/internal/bundle"
@@ -23,7 +23,9 @@ const (
 func CertificatePages(c *bundle.Certificate) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	for name, write := range map[string]func(io.Writer, *bundle.Certificate) error{
-		certificateHTML: certificatePage, certificateMarkdown: certificateText, certificateBadge: badge,
+		certificateHTML:     func(w io.Writer, c *bundle.Certificate) error { return writeHTML(w, certificateDocument(c)) },
+		certificateMarkdown: func(w io.Writer, c *bundle.Certificate) error { return writeMarkdown(w, certificateDocument(c)) },
+		certificateBadge:    certificateSVG,
 	} {
 		var b bytes.Buffer
 		if err := write(&b, c); err != nil {
@@ -72,129 +74,68 @@ func testedTarget(c *bundle.Certificate) string {
 const whatItMeans = "A certificate shows what this version of the catalogue found in this run. A signature shows who vouches for it, not that the run was honest: " +
 	"the evidence is in the folder, and `assay verify` derives every verdict from it again."
 
-func certificatePage(w io.Writer, c *bundle.Certificate) error {
-	b := page.Verdict{
-		Tone: page.Good, Symbol: "✓", Word: "CERTIFIED", Kicker: "Assay certificate",
-		Sentence: fmt.Sprintf("%s: profile %s, level %s: %s.", productName(c.Product), line(c.Profile), c.Level, levelMeans(c.Level)),
-		Facts: []page.Fact{
-			{Name: "Vendor", Value: page.Text(line(c.Product.Vendor))}, {Name: "Product", Value: page.Text(line(c.Product.Product + " " + c.Product.Version))},
-			{Name: "Page", Value: page.Text(line(c.Product.URL))}, {Name: "Contact", Value: page.Text(line(c.Product.Contact))},
-			{Name: "Profile", Value: page.Textf("%s: %s", line(c.Profile), line(c.ProfileTitle))}, {Name: "Tested", Value: page.Text(testedTarget(c))},
-			{Name: "From", Value: page.Text(started(c.Started))}, {Name: "To", Value: page.Text(started(c.Ended))},
+// certificateDocument tells what was certified: the requirements, the exceptions, the rules, and where the evidence is.
+func certificateDocument(c *bundle.Certificate) *document {
+	d := &document{
+		kind: "Assay certificate", about: productName(c.Product), footer: strings.TrimSuffix(strings.ReplaceAll(whatItMeans, "`", ""), "."),
+		verdict: verdict{look: success, word: "CERTIFIED", sentence: certifiedText(c)},
+		facts: facts{
+			{"product", say(productName(c.Product))}, {"page", say(c.Product.URL)}, {"contact", say(c.Product.Contact)}, {"profile", say(c.Profile + ": " + c.ProfileTitle)},
+			{"tested", say(testedTarget(c))}, {"from", say(started(c.Started))}, {"to", say(started(c.Ended))},
 		},
 	}
-	if c.Signer == nil {
-		b.Alarm = signed(c)
-	}
 	if c.Product.Description != "" {
-		b.Below = page.El("p", nil, page.Text(line(c.Product.Description)))
+		d.notes = []string{c.Product.Description}
 	}
-	return page.Write(w, page.Document{
-		Title: "Assay certificate: " + productName(c.Product),
-		Body: page.Banner(b) + page.Layout(requirementSection(c), exceptionSection(c), ruleList(c), evidenceSection(c)) +
-			page.Footer(page.Text(strings.ReplaceAll(whatItMeans, "`", ""))),
-	})
-}
-
-func requirementSection(c *bundle.Certificate) page.Section {
-	var rows []page.Row
+	if c.Signer == nil {
+		d.alarm = signed(c)
+	}
+	met := table{title: "Requirements", columns: columns("Result", "Requirement", "Seen"), noun: "requirement"}
 	for _, r := range c.Requirements {
-		rows = append(rows, page.Row{Cells: []page.HTML{page.Badge(page.Good, "✓", "met"), page.Text(line(r.Title)), page.Text(cut(line(r.Message), mostShort))}})
+		met.rows = append(met.rows, rowOf(badged(success, "met"), r.Title, r.Message))
 	}
-	return page.Section{
-		ID: "requirements", Title: "Requirements", Count: strconv.Itoa(len(rows)),
-		Body: page.Table("Requirements", []page.Column{{Title: "Result"}, {Title: "Requirement"}, {Title: "Seen"}}, rows),
-	}
-}
-
-func exceptionSection(c *bundle.Certificate) page.Section {
-	var rows []page.Row
-	for _, d := range c.Deviations {
-		rows = append(rows, page.Row{Cells: []page.HTML{page.Text("deviation"), page.Name(line(d.Rule)), page.Text(cut(line(d.Reason), mostShort))}})
+	except := table{title: "Exceptions", columns: columns("Kind", "What", "Why"), noun: "exception"}
+	for _, e := range c.Deviations {
+		except.rows = append(except.rows, rowOf("deviation", ref("", e.Rule), e.Reason))
 	}
 	for _, rule := range c.Advisories {
-		rows = append(rows, page.Row{Cells: []page.HTML{page.Text("advisory"), page.Name(line(rule)), page.Text("broken; the level does not ask for it")}})
+		except.rows = append(except.rows, rowOf("advisory", ref("", rule), "broken; the level does not ask for it"))
 	}
 	for _, f := range c.Unsupported {
-		rows = append(rows, page.Row{Cells: []page.HTML{page.Text("not tested"), page.Name(line(f)), page.Text("the product lacks this feature, or the run could not use it; the profile does not require it")}})
+		except.rows = append(except.rows, rowOf("not tested", ref("", f), "the product lacks this feature, or the run could not use it; the profile does not require it"))
 	}
-	s := page.Section{ID: "exceptions", Title: "Exceptions", Count: strconv.Itoa(len(rows))}
-	if len(rows) > 0 {
-		s.Body = page.Table("Exceptions", []page.Column{{Title: "Kind"}, {Title: "What"}, {Title: "Why"}}, rows)
+	rules := items{}
+	for _, r := range c.Rules {
+		rules.all = append(rules.all, say(ref("", r)))
 	}
-	return s
-}
-
-func ruleList(c *bundle.Certificate) page.Section {
-	var names []page.HTML
-	for _, r := range c.Rules[:min(len(c.Rules), mostRuleRows)] {
-		names = append(names, page.El("li", nil, page.Name(line(r))))
-	}
-	return page.Section{
-		ID: "rules", Title: "Rules that passed", Count: strconv.Itoa(len(c.Rules)),
-		Body: page.Details(nil, false, page.Textf("%s", plural(len(c.Rules), "rule")), page.El("ul", nil, names...)),
-	}
-}
-
-func evidenceSection(c *bundle.Certificate) page.Section {
-	commit := c.Build.Commit
-	if commit == "" {
-		commit = "unknown"
-	}
-	facts := []page.Fact{
-		{Name: "Program", Value: page.Text(line(c.Build.Name + " " + c.Build.Version + ", commit " + commit))},
-		{Name: "Catalogue", Value: page.Textf("%d rules, %d scenarios, %s", c.Build.Rules, c.Build.Scenarios, line(c.Build.Catalogue))},
-		{Name: "Profile", Value: page.Text(line(c.ProfileDigest))},
-		{Name: "Signature", Value: page.Text(signed(c))},
+	evidence := facts{
+		{"program", say(c.Build.Name + " " + c.Build.Version + ", commit " + cmp.Or(c.Build.Commit, "unknown"))},
+		{"catalogue", sayf("%d rules, %d scenarios, %s", c.Build.Rules, c.Build.Scenarios, c.Build.Catalogue)},
+		{"profile", say(c.ProfileDigest)}, {"signature", say(signed(c))},
 	}
 	if c.Product.Digest != "" {
-		facts = append(facts, page.Fact{Name: "Artefact", Value: page.Text(line(c.Product.Digest))})
+		evidence = append(evidence, fact{"artefact", say(c.Product.Digest)})
 	}
-	return page.Section{
-		ID: "evidence", Title: "Evidence", Note: "In the folder of this certificate; checked with the public key of the vendor.",
-		Body: page.Facts(facts) + page.Command("assay verify --key vendor.pub DIR"),
+	d.sections = []section{
+		{id: "requirements", title: met.title, count: len(met.rows), body: blockOf(len(met.rows), met)},
+		{id: "exceptions", title: except.title, count: len(except.rows), body: blockOf(len(except.rows), except)},
+		{id: "rules", title: "Rules that passed", count: len(c.Rules), body: blockOf(len(c.Rules), foldable{title: say(plural(len(c.Rules), "rule")), body: []block{rules}})},
+		{
+			id: "evidence", title: "Evidence", note: "In the folder of this certificate; checked with the public key of the vendor.",
+			body: []block{evidence, command("assay verify --key vendor.pub DIR")},
+		},
 	}
+	return d
 }
 
-func certificateText(w io.Writer, c *bundle.Certificate) error {
-	var b strings.Builder
-	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	printf("# Certificate: %s\n\n", escaped(productName(c.Product)))
-	printf("Certified for the profile **%s** (%s), level **%s**: %s.\n\n%s\n\n", escaped(c.Profile), escaped(c.ProfileTitle), escaped(c.Level), levelMeans(c.Level), escaped(signed(c)))
-	if c.Product.Description != "" {
-		printf("> %s\n\n", escaped(c.Product.Description))
-	}
-	printf("| | |\n|---|---|\n")
-	for _, f := range [][2]string{
-		{"Vendor", c.Product.Vendor}, {"Product", c.Product.Product + " " + c.Product.Version}, {"Page", c.Product.URL}, {"Contact", c.Product.Contact},
-		{"Tested", testedTarget(c)}, {"From", started(c.Started)}, {"To", started(c.Ended)}, {"Program", c.Build.Name + " " + c.Build.Version + " " + c.Build.Commit},
-		{"Catalogue", c.Build.Catalogue},
-	} {
-		printf("| %s | %s |\n", f[0], escaped(f[1]))
-	}
-	printf("\n## Requirements\n\n| | requirement | seen |\n|---|---|---|\n")
-	for _, r := range c.Requirements {
-		printf("| met | %s | %s |\n", escaped(r.Title), escaped(cut(line(r.Message), mostShort)))
-	}
-	if len(c.Deviations)+len(c.Advisories)+len(c.Unsupported) > 0 {
-		printf("\n## Exceptions\n\n")
-		for _, d := range c.Deviations {
-			printf("- deviation %s: %s\n", escaped(d.Rule), escaped(d.Reason))
-		}
-		for _, rule := range c.Advisories {
-			printf("- advisory %s: broken; the level does not ask for it\n", escaped(rule))
-		}
-		for _, f := range c.Unsupported {
-			printf("- not tested %s: the profile does not require it\n", escaped(f))
-		}
-	}
-	printf("\n%s\n", whatItMeans)
-	return writePage(w, b.String())
+// certifiedText says what was certified.
+func certifiedText(c *bundle.Certificate) string {
+	return fmt.Sprintf("%s: profile %s, level %s: %s", productName(c.Product), line(c.Profile), line(c.Level), levelMeans(c.Level))
 }
 
-// badge draws the badge: the program and the profile on the left, the level on the right. Text is as wide as a
+// certificateSVG draws the badge: the program and the profile on the left, the level on the right. Text is as wide as a
 // sans-serif font of 11 pixels makes it, at most.
-func badge(w io.Writer, c *bundle.Certificate) error {
+func certificateSVG(w io.Writer, c *bundle.Certificate) error {
 	const each, margin = 7, 10
 	left, right := "assay "+line(c.Profile), line(c.Level)
 	a, b := len([]rune(left))*each+2*margin, len([]rune(right))*each+2*margin
@@ -235,7 +176,7 @@ func Certified(w io.Writer, c *bundle.Certificate, dir string, s Style) error {
 		return err
 	}
 	out := newCanvas(w, s)
-	out.block(painted{"CERTIFIED  ", green}, fmt.Sprintf("%s: profile %s, level %s: %s (exit 0)", productName(c.Product), line(c.Profile), c.Level, levelMeans(c.Level)), plain)
+	out.block(painted{"CERTIFIED  ", green}, certifiedText(c)+" (exit 0)", plain)
 	out.block(painted{"", plain}, signed(c), plain)
 	out.block(painted{"", plain}, "in "+line(dir)+"; `assay verify "+line(dir)+"` checks it", plain)
 	return out.err

@@ -35,8 +35,8 @@ func TestThePagesOfACertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, wants := range map[string][]string{
-		certificateHTML:     {"CERTIFIED", "Acme Ltd Gateway 1.2.3", "level full", "642 rules passed", "deviation", "not tested", "Signed with the ed25519 key", "assay verify"},
-		certificateMarkdown: {"# Certificate: Acme Ltd Gateway 1.2.3", "**e2b**", "| met | Every must rule holds |", "- deviation process.end.signal-named", "- not tested auth.token"},
+		certificateHTML:     {"Certified", "Acme Ltd Gateway 1.2.3", "level full", "642 rules passed", "deviation", "not tested", "Signed with the ed25519 key", "assay verify"},
+		certificateMarkdown: {"# CERTIFIED\n\nAcme Ltd Gateway 1.2.3: profile e2b", "| met | Every must rule holds |", "| deviation | process.end.signal-named |", "| not tested | auth.token |"},
 		certificateBadge:    {"<svg", "assay e2b", ">full<"},
 	} {
 		for _, want := range wants {

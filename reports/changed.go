@@ -7,46 +7,28 @@ import (
 	"assay/internal/bundle"
 )
 
-// shortChanges limits the listed verdict changes unless Verbose is set.
-const shortChanges = 20
-
-// changed lists the verdicts that differ from the stored ones.
-func (c *canvas) changed(changes []bundle.Change) {
+// changedBody lists the verdicts that differ from the stored ones.
+func changedBody(changes []bundle.Change) []block {
 	if len(changes) == 0 {
-		c.row("Nothing changed: every verdict equals the stored one.")
-		return
+		return []block{say("Nothing changed: every verdict equals the stored one.")}
 	}
-	c.row(c.paint(bold, plural(len(changes), "verdict")+" changed"))
-	for i, ch := range changes {
-		if i == shortChanges && !c.style.Verbose {
-			c.row("  ", c.paint(dim, fmt.Sprintf("and %d more", len(changes)-i)))
-			return
-		}
+	list := items{short: 20}
+	for _, ch := range changes {
 		where := "the run as a whole"
 		if ch.Scenario != "" {
-			where = line(ch.Scenario) + "  " + line(ch.Axes.String())
+			where = ch.Scenario + "  " + ch.Axes.String()
 		}
-		c.row("  ", c.paint(tintOf(ch.Before), had(ch.Before)), " → ", c.paint(tintOf(ch.After), had(ch.After)), "  ", c.paint(bold, line(ch.Rule)))
-		c.block(painted{"      ", plain}, where, dim)
-		if ch.Message != "" {
-			c.block(painted{"      ", plain}, ch.Message, plain)
-		}
+		list.all = append(list.all, say(ref("rule", ch.Rule), ": ", had(ch.Before), " → ", had(ch.After), "  ", faintly(where), ": ", ch.Message))
 	}
+	return []block{say(strongly(plural(len(changes), "verdict") + " changed")), list}
 }
 
 // had returns the conclusion, or "none".
-func had(c bundle.Conclusion) string {
+func had(c bundle.Conclusion) part {
 	if c == "" {
-		return "none"
+		return faintly("none")
 	}
-	return line(string(c))
-}
-
-// notes lists the limits of a report.
-func (c *canvas) notes(notes []string) {
-	for _, n := range notes {
-		c.block(painted{"note  ", yellow}, n, plain)
-	}
+	return verdictOf(c)
 }
 
 // Verification draws the result of `assay verify`: one line for a valid bundle, otherwise
@@ -66,10 +48,10 @@ func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 		c.block(painted{pad(line(string(p.Kind)), 12), red}, p.Message, plain)
 	}
 	if len(v.Changed) > 0 {
-		c.changed(v.Changed)
+		(&textReport{canvas: c}).blocks("", changedBody(v.Changed))
 	}
 	if v.Underivable > 0 {
-		c.notes([]string{fmt.Sprintf("%s could not be derived again: the evidence was not kept", plural(v.Underivable, "verdict"))})
+		c.block(painted{"note  ", yellow}, plural(v.Underivable, "verdict")+" could not be derived again: the evidence was not kept", plain)
 	}
 	if !v.OK {
 		c.block(painted{"INVALID  ", red}, fmt.Sprintf("%s: %s (exit 1)", line(v.Bundle), plural(len(v.Problems), "problem")), plain)

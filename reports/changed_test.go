@@ -33,9 +33,9 @@ func TestTerminalTellsWhatChangedAndWhatTheReportDoesNotRestOn(t *testing.T) {
 	r := passing()
 	r.Changed = sampleChanges()
 	r.Notes = []string{"merged from 2 shards: one, two", hostileText}
-	goldenDrawing(t, "terminal-changed", func(b *bytes.Buffer, s Style) error { return Terminal(b, r, s) })
+	goldenDrawing(t, "terminal-changed", func(b *bytes.Buffer, s Style) error { return Conform().Render(b, FormatTerminal, r, s) })
 	r.Changed, r.Notes = []bundle.Change{}, nil
-	goldenDrawing(t, "terminal-unchanged", func(b *bytes.Buffer, s Style) error { return Terminal(b, r, s) })
+	goldenDrawing(t, "terminal-unchanged", func(b *bytes.Buffer, s Style) error { return Conform().Render(b, FormatTerminal, r, s) })
 }
 
 func TestNothingChangedIsAnEmptyListInJSON(t *testing.T) {

@@ -2,63 +2,54 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"assay/internal/bundle"
 )
 
-// Diff draws a comparison as text: first the differences in setup, then the verdicts
-// that got worse, got better or otherwise changed, latencies, and last the figures in
-// one line. Verbose also lists unchanged latencies.
-func Diff(w io.Writer, d *bundle.Diff, s Style) error {
-	t := diffText{newCanvas(w, s), d}
-	t.header()
-	t.causes()
-	t.verdicts("WORSE", red, d.Regressions)
-	t.verdicts("BETTER", green, d.Fixes)
-	t.verdicts("CHANGED", yellow, d.Changes)
-	t.presence()
-	t.answers()
-	t.counts()
-	t.latency()
-	t.summary()
-	return t.err
+// diffDocument tells of a comparison: the differences in setup, then the verdicts that got worse, got better or
+// otherwise changed, what is new and gone, and latencies.
+func diffDocument(d *bundle.Diff) *document {
+	word, sentence := diffVerdict(d)
+	out := &document{kind: "Assay comparison", verdict: verdict{look: map[string]look{"WORSE": failure, "NO DIFFERENCES": success}[word], word: word, sentence: sentence}}
+	if out.verdict.look == (look{}) {
+		out.verdict.look = warning
+	}
+	out.sections = []section{
+		diffSides(d), diffWorse(d.Regressions), diffVerdicts("Better", success, d.Fixes), diffVerdicts("Changed", warning, d.Changes), diffPresence(d), diffLatency(d, false), diffLatency(d, true),
+	}
+	for _, p := range diffParts(d) {
+		out.tally = append(out.tally, part{text: p})
+	}
+	return out
 }
 
-// DiffJSON writes exactly one JSON value, of schema assay.diff/v1, and a newline.
-func DiffJSON(w io.Writer, d *bundle.Diff) error { return writeJSON(w, d) }
-
-type diffText struct {
-	*canvas
-	d *bundle.Diff
-}
-
-func (t diffText) header() {
+// diffSides are the two runs, and what differs in their setup.
+func diffSides(d *bundle.Diff) section {
+	t := table{title: "Runs", columns: columns("", "Run", "Setup", "Verdict"), noun: "run"}
+	var notes items
+	note := func(l look, word string, parts ...any) {
+		notes.all = append(notes.all, say(badged(l, word), say(parts...)))
+	}
 	for _, side := range []struct {
 		name string
 		of   bundle.DiffSide
-	}{{"A", t.d.A}, {"B", t.d.B}} {
-		t.flow(painted{side.name + "  ", bold}, append([]string{line(side.of.Name)}, sideParts(side.of)...), "  ")
+	}{{"A", d.A}, {"B", d.B}} {
+		t.rows = append(t.rows, rowOf(strongly(side.name), side.of.Name, strings.Join(sideParts(side.of), ", "), side.of.Verdict))
 		for _, p := range side.of.Partial {
-			t.block(painted{"   ", plain}, p, yellow)
+			note(warning, side.name, p)
 		}
 	}
-	for _, c := range t.d.Context {
-		t.block(painted{"differs  ", yellow}, line(c.What+": "+orNone(c.A)+" → "+orNone(c.B)), plain)
+	for _, c := range d.Context {
+		note(warning, "differs", c.What, ": ", orNone(c.A), " → ", orNone(c.B))
 	}
-}
-
-// causes come before the verdicts, most of which follow from them.
-func (t diffText) causes() {
-	for _, list := range []struct {
-		lead painted
-		ids  []string
-	}{{painted{"new causes  ", red}, t.d.NewCauses}, {painted{"gone causes  ", green}, t.d.GoneCauses}} {
-		if len(list.ids) > 0 {
-			t.block(list.lead, line(strings.Join(list.ids, ", ")), plain)
-		}
+	if len(d.NewCauses) > 0 {
+		note(failure, "new causes", refs("", d.NewCauses))
 	}
+	if len(d.GoneCauses) > 0 {
+		note(success, "gone causes", refs("", d.GoneCauses))
+	}
+	return section{title: t.title, body: append([]block{t}, blockOf(len(notes.all), notes)...), bare: true}
 }
 
 // sideParts returns the facts about a run in the header.
@@ -67,7 +58,7 @@ func sideParts(s bundle.DiffSide) []string {
 	if s.Target.Embedded {
 		target = "embedded gateway"
 	}
-	parts := []string{target, "profile " + line(s.Profile), line(s.Verdict)}
+	parts := []string{target, "profile " + line(s.Profile)}
 	if s.Tool.Name != "" {
 		parts = append([]string{line(s.Tool.Name + " " + s.Tool.Version)}, parts...)
 	}
@@ -81,28 +72,30 @@ func orNone(text string) string {
 	return text
 }
 
-// shortDiff limits the listed changes of a kind unless Verbose is set.
-const shortDiff = 30
+// diffWorse has the regressions in full.
+func diffWorse(all []bundle.VerdictChange) section {
+	c := cards{noun: "rule", brief: true}
+	for _, v := range all {
+		p := place{scenario: whereOf(v.Scenario, v.Axes), replay: v.Replay, verdict: bundle.RuleVerdict{Message: v.Message}}
+		c.all = append(c.all, card{rule: bundle.RuleVerdict{ID: v.Rule, Level: v.Level, Verdict: v.Now, Text: change(v)}, places: []place{p}, about: change(v)})
+	}
+	return section{title: "Worse", count: len(all), body: blockOf(len(all), c)}
+}
 
-func (t diffText) verdicts(word string, colour tint, all []bundle.VerdictChange) {
-	for i, v := range all {
-		if i == shortDiff && !t.style.Verbose {
-			t.row()
-			t.row(t.paint(dim, fmt.Sprintf("and %d more (-v lists them)", len(all)-i)))
-			return
-		}
-		t.row()
-		t.block(painted{word + "  ", colour}, line(v.Rule)+"  "+change(v), bold)
+// diffVerdicts lists other changes of verdicts.
+func diffVerdicts(title string, l look, all []bundle.VerdictChange) section {
+	list := items{short: 30}
+	for _, v := range all {
+		item := say(badged(l, strings.ToUpper(title)), strongly(v.Rule+"  "+change(v)))
 		if where := whereOf(v.Scenario, v.Axes); where != "" {
-			t.block(painted{"  ", plain}, where, plain)
+			item = append(item, say("  ", where)...)
 		}
 		if v.Message != "" && v.Now != bundle.Pass {
-			t.block(painted{"  ", plain}, v.Message, dim)
+			item = append(item, say(": ", v.Message)...)
 		}
-		if v.Replay != "" && word == "WORSE" {
-			t.command(2, v.Replay)
-		}
+		list.all = append(list.all, item)
 	}
+	return section{title: title, bare: true, body: blockOf(len(all), foldable{title: sayf("%s (%d)", title, len(all)), always: true, body: []block{list}})}
 }
 
 // change returns a change such as "pass → fail".
@@ -124,39 +117,34 @@ func whereOf(scenario string, axes []string) string {
 	return line(scenario + "  " + strings.Join(axes, ", "))
 }
 
-func (t diffText) presence() {
-	for _, list := range []struct {
-		word string
-		all  []bundle.DiffScenario
-	}{{"new", t.d.New}, {"gone", t.d.Vanished}} {
-		if len(list.all) > 0 {
-			t.row()
-		}
-		for _, s := range list.all {
-			t.block(painted{pad(list.word, 9), cyan}, line(fmt.Sprintf("%s (%s, %s)", s.ID, s.Verdict, plural(len(s.Axes), "run"))), plain)
-		}
+// diffPresence lists new and gone items, and changed responses, features and counts.
+func diffPresence(d *bundle.Diff) section {
+	var list items
+	put := func(word string, parts ...any) {
+		list.all = append(list.all, say(badged(look{tone: "info"}, word), say(parts...)))
 	}
-	for _, list := range []struct {
-		word string
-		ids  []string
-	}{{"new rules  ", t.d.NewRules}, {"gone rules  ", t.d.VanishedRules}} {
-		if len(list.ids) > 0 {
-			t.row()
-			t.block(painted{list.word, cyan}, line(strings.Join(list.ids, ", ")), plain)
+	for _, one := range []struct {
+		word  string
+		all   []bundle.DiffScenario
+		rules []string
+	}{{"new", d.New, d.NewRules}, {"gone", d.Vanished, d.VanishedRules}} {
+		for _, s := range one.all {
+			put(one.word, "scenario ", s.ID, fmt.Sprintf(" (%s, %s)", s.Verdict, plural(len(s.Axes), "run")))
+		}
+		if n := len(one.rules); n > 0 {
+			put(one.word, plural(n, "rule"), ": ", refs("", one.rules))
 		}
 	}
-}
-
-func (t diffText) answers() {
-	if len(t.d.Seen)+len(t.d.Features) > 0 {
-		t.row()
+	for _, s := range d.Seen {
+		put("response", fmt.Sprintf("%s: %s → %s (both legal; %s)", s.Rule, orNone(s.Was), orNone(s.Now), orRun(s.Scenario)))
 	}
-	for _, s := range t.d.Seen {
-		t.block(painted{"response ", cyan}, line(fmt.Sprintf("%s: %s → %s (both legal; %s)", s.Rule, orNone(s.Was), orNone(s.Now), orRun(s.Scenario))), plain)
+	for _, f := range d.Features {
+		put("feature", fmt.Sprintf("%s: %s → %s", f.ID, orNone(string(f.Was)), orNone(string(f.Now))))
 	}
-	for _, f := range t.d.Features {
-		t.block(painted{"feature  ", cyan}, line(fmt.Sprintf("%s: %s → %s", f.ID, orNone(string(f.Was)), orNone(string(f.Now)))), plain)
+	for _, c := range d.Counts {
+		put("count", fmt.Sprintf("%s: %d → %d", c.Name, c.A, c.B))
 	}
+	return section{title: "New, gone and changed", bare: true, body: blockOf(len(list.all), foldable{title: sayf("New, gone and changed (%d)", len(list.all)), always: true, body: []block{list}})}
 }
 
 func orRun(scenario string) string {
@@ -166,49 +154,26 @@ func orRun(scenario string) string {
 	return scenario
 }
 
-func (t diffText) counts() {
-	if len(t.d.Counts) == 0 {
-		return
+// diffLatency compares latencies, with Verbose also those that did not change.
+func diffLatency(d *bundle.Diff, verbose bool) section {
+	var list items
+	if d.LatencyNote != "" {
+		list.all = append(list.all, say(d.LatencyNote))
 	}
-	t.row()
-	t.row(t.paint(bold, "COUNTS"))
-	for _, c := range t.d.Counts {
-		t.row("  ", t.text(pad(line(c.Name), 30)+fmt.Sprintf("%d → %d", c.A, c.B)))
-	}
-}
-
-func (t diffText) latency() {
-	if len(t.d.Latency) == 0 && t.d.LatencyNote == "" {
-		return
-	}
-	t.row()
-	t.row(t.paint(bold, "LATENCY"))
-	if t.d.LatencyNote != "" {
-		t.block(painted{"  ", plain}, t.d.LatencyNote, dim)
-	}
-	told, rest := latencies(t.d, t.style.Verbose)
+	told, rest := latencies(d, verbose)
 	for _, l := range told {
-		colour := plain
-		switch l.Result {
-		case bundle.LatencySlower:
-			colour = yellow
-		case bundle.LatencyFaster:
-			colour = green
-		}
+		result := map[string]look{bundle.LatencySlower: warning, bundle.LatencyFaster: success}[l.Result]
 		if l.Regression {
-			colour = red
+			result = failure
 		}
-		t.block(painted{"  " + latencyName(l) + "  ", bold}, latencyText(l), colour)
+		list.all = append(list.all, say(badged(result, latencyName(l)), latencyText(l)))
 	}
 	for _, text := range rest {
-		t.block(painted{"  ", plain}, text, dim)
+		list.all = append(list.all, say(faintly(text)))
 	}
-}
-
-func (t diffText) summary() {
-	t.row(t.paint(dim, strings.Repeat("─", t.n)))
-	t.flow(painted{}, diffParts(t.d), orderSep)
-	word, sentence := diffVerdict(t.d)
-	colour := map[string]tint{"WORSE": red, "NO DIFFERENCES": green}[word]
-	t.block(painted{word + "  ", colour}, sentence, plain)
+	in := inText | inMarkdown
+	if verbose {
+		in = inVerbose
+	}
+	return section{title: "Latency", body: blockOf(len(list.all), list), in: in}
 }

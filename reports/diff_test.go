@@ -63,10 +63,10 @@ func alike() *bundle.Diff {
 
 func TestDiffOfRunsThatChangedAndOfLoadsThatDidNot(t *testing.T) {
 	for name, d := range map[string]*bundle.Diff{"changed": changed(), "alike": alike()} {
-		goldenDrawing(t, "diff-"+name, func(b *bytes.Buffer, s Style) error { return Diff(b, d, s) })
+		goldenDrawing(t, "diff-"+name, func(b *bytes.Buffer, s Style) error { return Diff().Render(b, FormatTerminal, d, s) })
 		t.Run(name+" as Markdown", func(t *testing.T) {
 			var b bytes.Buffer
-			if err := DiffMarkdown(&b, d); err != nil {
+			if err := Diff().Render(&b, FormatMarkdown, d, Style{}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, "diff-"+name+".md", b.Bytes())
@@ -78,7 +78,7 @@ func TestDiffOfRunsThatChangedAndOfLoadsThatDidNot(t *testing.T) {
 		})
 		t.Run(name+" as JSON", func(t *testing.T) {
 			var b bytes.Buffer
-			if err := DiffJSON(&b, d); err != nil {
+			if err := Diff().Render(&b, FormatJSON, d, Style{}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, "diff-"+name+".json", b.Bytes())

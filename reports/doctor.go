@@ -64,7 +64,7 @@ func (c *canvas) features(all map[string]bundle.Feature) {
 			}
 		}
 		if len(ids) > 0 {
-			c.flow(painted{"  " + pad(string(state), 9), dim}, ids, " · ")
+			c.flow(painted{"  " + pad(string(state), 9), dim}, ids)
 		}
 	}
 }

@@ -28,6 +28,14 @@ type place struct {
 	again    []bundle.Reproducer // of the rule
 }
 
+// where names the scenario.
+func (p place) where() string {
+	if p.scenario == "" {
+		return "the run as a whole"
+	}
+	return line(p.scenario)
+}
+
 // findingsOf groups the results with one of the verdicts by rule: must rules first,
 // among them the rules of the whole run, since a missing feature causes many other
 // failures; then the rules with the most places, then in order of occurrence.

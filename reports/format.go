@@ -3,9 +3,11 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/reports/page"
 )
 
 // The formats of a report.
@@ -21,120 +23,94 @@ const (
 	FormatSummary     = "github-summary"
 )
 
-// formats are the ways to write one kind of result, in the order of help texts.
-type formats[T any] []struct {
-	name  string
-	write func(w io.Writer, result T, s Style) error
+// drawings draw a document.
+var drawings = map[string]func(io.Writer, *document, Style) error{
+	FormatTerminal: writeText,
+	FormatMarkdown: func(w io.Writer, d *document, _ Style) error { return writeMarkdown(w, d) },
+	FormatHTML:     func(w io.Writer, d *document, _ Style) error { return writeHTML(w, d) },
+	FormatSummary:  writeSummary,
 }
 
-func (all formats[T]) names() []string {
-	names := make([]string, len(all))
-	for i, f := range all {
-		names[i] = f.name
+// Artefact is a kind of result with its formats.
+type Artefact[T any] struct {
+	name     string
+	formats  []string // in the order of help texts
+	document func(T) *document
+	machine  map[string]func(io.Writer, T) error // formats that are no drawings of the document
+}
+
+// Formats returns the names of the formats, in the order of help texts.
+func (a Artefact[T]) Formats() []string { return a.formats }
+
+// Render writes a result in a format. The style applies to text, and its room to a summary. For an unknown format it
+// writes nothing and returns an error that lists the known ones.
+func (a Artefact[T]) Render(w io.Writer, format string, result T, s Style) error {
+	switch {
+	case !slices.Contains(a.formats, format):
+		return fmt.Errorf("unknown %s format %q: the formats are %s", a.name, format, strings.Join(a.formats, ", "))
+	case a.machine[format] != nil:
+		return a.machine[format](w, result)
+	case format == FormatJSON:
+		return writeJSON(w, result)
 	}
-	return names
+	return drawings[format](w, a.document(result), s)
 }
 
-// render writes a result in a format; an unknown one is an error that lists the known.
-func (all formats[T]) render(w io.Writer, what, format string, result T, s Style) error {
-	for _, f := range all {
-		if f.name == format {
-			return f.write(w, result, s)
-		}
-	}
-	return fmt.Errorf("unknown %s format %q: the formats are %s", what, format, strings.Join(all.names(), ", "))
-}
-
-// unstyled is a format for files, which have no colours and no width.
-func unstyled[T any](write func(w io.Writer, result T) error) func(io.Writer, T, Style) error {
-	return func(w io.Writer, result T, _ Style) error { return write(w, result) }
-}
-
-func inJSON[T any](w io.Writer, result T, _ Style) error { return writeJSON(w, result) }
-
-func reportFormats() formats[*bundle.Report] {
-	return formats[*bundle.Report]{
-		{FormatTerminal, Terminal}, {FormatJSON, unstyled(JSON)}, {FormatJUnit, unstyled(JUnit)}, {FormatMarkdown, unstyled(Markdown)},
-		{FormatHTML, unstyled(HTML)}, {FormatCTRF, unstyled(CTRF)}, {FormatOpenMetrics, unstyled(OpenMetrics)},
-		{FormatGitHub, unstyled(Annotations)}, {FormatSummary, Summary},
-	}
-}
-
-func loadFormats() formats[*bundle.LoadReport] {
-	return formats[*bundle.LoadReport]{
-		{FormatTerminal, loadTerminal}, {FormatJSON, inJSON[*bundle.LoadReport]}, {FormatJUnit, unstyled(loadJUnit)}, {FormatMarkdown, unstyled(loadMarkdown)},
-		{FormatHTML, unstyled(loadHTML)}, {FormatCTRF, unstyled(loadCTRF)}, {FormatOpenMetrics, unstyled(loadOpenMetrics)},
-		{FormatGitHub, unstyled(loadAnnotations)}, {FormatSummary, loadSummary},
+// Conform has the formats of the report of a run.
+func Conform() Artefact[*bundle.Report] {
+	return Artefact[*bundle.Report]{
+		"report", []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown, FormatHTML, FormatCTRF, FormatOpenMetrics, FormatGitHub, FormatSummary}, conformDocument,
+		map[string]func(io.Writer, *bundle.Report) error{FormatJSON: JSON, FormatJUnit: JUnit, FormatCTRF: CTRF, FormatOpenMetrics: OpenMetrics, FormatGitHub: Annotations},
 	}
 }
 
-func soakFormats() formats[*bundle.SoakReport] {
-	return formats[*bundle.SoakReport]{
-		{FormatTerminal, soakTerminal}, {FormatJSON, inJSON[*bundle.SoakReport]}, {FormatJUnit, unstyled(soakJUnit)}, {FormatMarkdown, unstyled(soakMarkdown)},
-		{FormatHTML, unstyled(soakHTML)}, {FormatGitHub, unstyled(soakAnnotations)}, {FormatSummary, unstyled(soakMarkdown)},
+// Load has the formats of the report of a load run.
+func Load() Artefact[*bundle.LoadReport] {
+	return Artefact[*bundle.LoadReport]{
+		"report", Conform().formats, loadDocument,
+		map[string]func(io.Writer, *bundle.LoadReport) error{FormatJUnit: loadJUnit, FormatCTRF: loadCTRF, FormatOpenMetrics: loadOpenMetrics, FormatGitHub: loadAnnotations},
 	}
 }
 
-func matrixFormats() formats[*bundle.Matrix] {
-	return formats[*bundle.Matrix]{
-		{FormatTerminal, matrixTerminal}, {FormatJSON, inJSON[*bundle.Matrix]}, {FormatMarkdown, unstyled(matrixMarkdown)}, {FormatHTML, unstyled(matrixHTML)},
+// Soak has the formats of the report of a soak.
+func Soak() Artefact[*bundle.SoakReport] {
+	return Artefact[*bundle.SoakReport]{
+		"soak", []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown, FormatHTML, FormatGitHub, FormatSummary}, soakDocument,
+		map[string]func(io.Writer, *bundle.SoakReport) error{FormatJUnit: soakJUnit, FormatGitHub: soakAnnotations},
 	}
 }
 
-func historyFormats() formats[*bundle.History] {
-	return formats[*bundle.History]{{FormatTerminal, historyTerminal}, {FormatJSON, inJSON[*bundle.History]}, {FormatMarkdown, unstyled(historyMarkdown)}}
-}
-
-func selftestFormats() formats[*bundle.SelftestReport] {
-	return formats[*bundle.SelftestReport]{
-		{FormatTerminal, Selftest}, {FormatJSON, unstyled(SelftestJSON)}, {FormatHTML, unstyled(SelftestHTML)},
-		{FormatJUnit, unstyled(SelftestJUnit)}, {FormatCTRF, unstyled(SelftestCTRF)},
+// Matrix has the formats of a matrix.
+func Matrix() Artefact[*bundle.Matrix] {
+	return Artefact[*bundle.Matrix]{
+		"matrix", []string{FormatTerminal, FormatJSON, FormatMarkdown, FormatHTML}, matrixDocument, nil,
 	}
 }
 
-// Formats returns the names of the formats of a report, and of that of a load run, in the order of help texts.
-func Formats() []string { return reportFormats().names() }
-
-// SoakFormats is like Formats, for a soak.
-func SoakFormats() []string { return soakFormats().names() }
-
-// MatrixFormats is like Formats, for a matrix.
-func MatrixFormats() []string { return matrixFormats().names() }
-
-// HistoryFormats is like Formats, for a history.
-func HistoryFormats() []string { return historyFormats().names() }
-
-// SelftestFormats is like Formats, for a self-test.
-func SelftestFormats() []string { return selftestFormats().names() }
-
-// Render writes the report in the given format. The style applies only to the terminal
-// format. For an unknown format it writes nothing and returns an error that lists the
-// known ones.
-func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
-	return reportFormats().render(w, "report", format, r, s)
+// History has the formats of a history.
+func History() Artefact[*bundle.History] {
+	return Artefact[*bundle.History]{
+		"history", []string{FormatTerminal, FormatJSON, FormatMarkdown}, historyDocument, nil,
+	}
 }
 
-// RenderLoad writes the report of a load run, as Render does.
-func RenderLoad(w io.Writer, format string, r *bundle.LoadReport, s Style) error {
-	return loadFormats().render(w, "report", format, r, s)
+// Diff has the formats of a comparison.
+func Diff() Artefact[*bundle.Diff] {
+	return Artefact[*bundle.Diff]{
+		"comparison", []string{FormatTerminal, FormatJSON, FormatMarkdown}, diffDocument, nil,
+	}
 }
 
-// RenderSoak writes the report of a soak, as Render does.
-func RenderSoak(w io.Writer, format string, r *bundle.SoakReport, s Style) error {
-	return soakFormats().render(w, "soak", format, r, s)
+// Selftest has the formats of the result of a self-test.
+func Selftest() Artefact[*bundle.SelftestReport] {
+	return Artefact[*bundle.SelftestReport]{
+		"self-test", []string{FormatTerminal, FormatJSON, FormatHTML, FormatJUnit, FormatCTRF}, selftestDocument,
+		map[string]func(io.Writer, *bundle.SelftestReport) error{FormatJSON: SelftestJSON, FormatJUnit: SelftestJUnit, FormatCTRF: SelftestCTRF},
+	}
 }
 
-// RenderMatrix writes a matrix, as Render does.
-func RenderMatrix(w io.Writer, format string, m *bundle.Matrix, s Style) error {
-	return matrixFormats().render(w, "matrix", format, m, s)
-}
+// Ending returns the verdict of a run as a page shows it at its head.
+func Ending(r *bundle.Report) page.Verdict { return conformDocument(r).verdict.page() }
 
-// RenderHistory writes a history, as Render does.
-func RenderHistory(w io.Writer, format string, h *bundle.History, s Style) error {
-	return historyFormats().render(w, "history", format, h, s)
-}
-
-// RenderSelftest writes the result of a self-test, as Render does.
-func RenderSelftest(w io.Writer, format string, r *bundle.SelftestReport, s Style) error {
-	return selftestFormats().render(w, "self-test", format, r, s)
-}
+// LoadEnding returns the verdict of a load run as a page shows it at its head.
+func LoadEnding(r *bundle.LoadReport) page.Verdict { return loadDocument(r).verdict.page() }

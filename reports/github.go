@@ -102,7 +102,7 @@ func Annotations(w io.Writer, r *bundle.Report) error {
 	for _, c := range causesOf(r) {
 		message := annotated(c.place, c.Title)
 		if n := len(c.Follows); n > 0 {
-			message += "\n" + followText(n) + ": " + some(c.Follows, maxAnnotation/2)
+			message += "\n" + followText(n) + " from it: " + some(c.Follows, maxAnnotation/2)
 		}
 		a.put(annotation{kind: "error", title: c.Rule, message: message})
 	}

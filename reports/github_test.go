@@ -70,7 +70,7 @@ func TestNoLineOfATextReportIsAWorkflowCommand(t *testing.T) {
 	r := saying(strings.Repeat("::error::owned ##[error]owned ", 20))
 	for n := 60; n < 80; n++ {
 		var b bytes.Buffer
-		if err := Terminal(&b, r, Style{Width: n, Verbose: true}); err != nil {
+		if err := Conform().Render(&b, FormatTerminal, r, Style{Width: n, Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		for l := range strings.Lines(b.String()) {
@@ -159,7 +159,7 @@ func TestTheSummaryOfAStepCountsWhatItLeavesOut(t *testing.T) {
 func TestTheSummaryOfAStepFitsInTheRoomThatIsLeft(t *testing.T) {
 	for _, room := range []int{1, 200, 500, 1000, 2000, 4000, 100000} {
 		var b bytes.Buffer
-		if err := Summary(&b, caused(), Style{Room: room}); err != nil {
+		if err := Conform().Render(&b, FormatSummary, caused(), Style{Room: room}); err != nil {
 			t.Fatal(err)
 		}
 		summaryPage(t, b.Bytes(), room)

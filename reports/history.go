@@ -2,66 +2,61 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"assay/internal/bundle"
 )
 
-// mostTrends limits the figures of a text.
+// mostTrends limits the figures of a group.
 const mostTrends = 12
 
-// historyTerminal draws a history: for each group what changed, the flaky rules, and the figures.
-func historyTerminal(w io.Writer, h *bundle.History, s Style) error {
-	c := newCanvas(w, s)
-	if len(h.Groups) == 0 {
-		c.row(c.text("No bundles."))
-	}
+// historyDocument tells of a history: for each group what changed, the flaky rules, and the figures.
+func historyDocument(h *bundle.History) *document {
+	changed := 0
+	d := &document{kind: "Assay history", heading: "History: ", verdict: verdict{look: success, word: "NOTHING CHANGED"}}
 	for i := range h.Groups {
-		if i > 0 {
-			c.row()
-		}
-		historyGroup(c, &h.Groups[i])
+		g := &h.Groups[i]
+		changed += len(g.Changes)
+		d.sections = append(d.sections, historyGroup("group-"+strconv.Itoa(i+1), g))
 	}
-	if len(h.Skipped) > 0 {
-		c.row()
-		c.row(c.paint(bold, "Left out"))
-		for _, skip := range h.Skipped[:min(len(h.Skipped), mostRows)] {
-			c.block(painted{text: "  "}, line(skip.Path)+": "+line(skip.Why), dim)
-		}
+	if changed > 0 {
+		d.verdict = verdict{look: warning, word: "CHANGED", sentence: plural(changed, "change")}
 	}
-	return c.err
+	if len(h.Groups) == 0 {
+		d.verdict = verdict{look: warning, word: "NO BUNDLES"}
+	}
+	var left items
+	for _, skip := range h.Skipped {
+		left.all = append(left.all, say(skip.Path, ": ", faintly(skip.Why)))
+	}
+	d.sections = append(d.sections, section{id: "skipped", title: "Left out", count: len(left.all), body: blockOf(len(left.all), left)})
+	return d
 }
 
-// groupTitle names a group and its time.
-func groupTitle(g *bundle.HistoryGroup) string {
-	return fmt.Sprintf("%s of %s, profile %s: %s, %s to %s", g.Kind, line(g.Target), line(g.Profile), plural(len(g.Runs), "run"),
-		g.Runs[0].Started.UTC().Format(time.DateOnly), g.Runs[len(g.Runs)-1].Started.UTC().Format(time.DateOnly))
-}
-
-func historyGroup(c *canvas, g *bundle.HistoryGroup) {
-	c.block(painted{}, groupTitle(g), bold)
+func historyGroup(id string, g *bundle.HistoryGroup) section {
+	t := table{title: "Changes", columns: columns("What", "Message"), noun: "change"}
+	put := func(l look, word, message string) { t.rows = append(t.rows, rowOf(badged(l, word), message)) }
 	if len(g.Changes) == 0 {
-		c.block(painted{text: "  "}, "nothing changed", green)
+		put(success, "same", "nothing changed")
 	}
-	for _, change := range g.Changes[:min(len(g.Changes), mostRows)] {
-		color := green
+	for _, change := range g.Changes {
+		l := success
 		if change.Kind == bundle.HistoryBroken || change.Kind == bundle.HistoryWorse {
-			color = red
+			l = failure
 		}
-		c.block(painted{"  " + pad(change.Kind, 8), color}, line(change.Message), plain)
+		put(l, change.Kind, change.Message)
 	}
-	if n := len(g.Changes) - mostRows; n > 0 {
-		c.row(c.text(fmt.Sprintf("  and %d more; --format json has all", n)))
+	for _, f := range g.Flaky {
+		put(warning, "flaky", flakyText(&f))
 	}
-	for _, f := range g.Flaky[:min(len(g.Flaky), mostRows)] {
-		c.block(painted{"  " + pad("flaky", 8), yellow}, flakyText(&f), plain)
+	for _, one := range shownTrends(g) {
+		put(neutral, "trend", trendText(&one))
 	}
-	for _, t := range shownTrends(g) {
-		c.block(painted{"  " + pad("trend", 8), dim}, trendText(&t), plain)
-	}
+	title := fmt.Sprintf("%s of %s, profile %s: %s, %s to %s", g.Kind, line(g.Target), line(g.Profile), plural(len(g.Runs), "run"),
+		g.Runs[0].Started.UTC().Format(time.DateOnly), g.Runs[len(g.Runs)-1].Started.UTC().Format(time.DateOnly))
+	return section{id: id, title: title, body: []block{t}}
 }
 
 // flakyText describes a flaky rule.
@@ -88,31 +83,4 @@ func trendText(t *bundle.HistoryTrend) string {
 		return fmt.Sprintf("%.4g", v)
 	}
 	return fmt.Sprintf("%s: %s in the last three runs, %s before", line(t.Name), show(t.Recent), show(t.Usual))
-}
-
-// historyMarkdown renders a history for a wiki.
-func historyMarkdown(w io.Writer, h *bundle.History) error {
-	var b strings.Builder
-	b.WriteString("# History\n\n")
-	for i := range h.Groups {
-		g := &h.Groups[i]
-		fmt.Fprintf(&b, "## %s\n\n", escaped(groupTitle(g)))
-		if len(g.Changes) == 0 {
-			b.WriteString("Nothing changed.\n\n")
-		} else {
-			b.WriteString("| what | name | before | after | since |\n|---|---|---|---|---|\n")
-			for _, c := range g.Changes[:min(len(g.Changes), mostRows)] {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | run %d of %d: %s |\n", c.Kind, escaped(line(c.Name)), escaped(c.Before), escaped(c.After), c.Since, len(g.Runs), escaped(line(c.Path)))
-			}
-			b.WriteString("\n")
-		}
-		for _, f := range g.Flaky[:min(len(g.Flaky), mostRows)] {
-			fmt.Fprintf(&b, "- flaky: %s\n", escaped(flakyText(&f)))
-		}
-		for _, t := range shownTrends(g) {
-			fmt.Fprintf(&b, "- %s\n", escaped(trendText(&t)))
-		}
-		b.WriteString("\n")
-	}
-	return writePage(w, b.String())
 }

@@ -24,13 +24,13 @@ func historySample() *bundle.History {
 }
 
 func TestTheTextOfAHistory(t *testing.T) {
-	goldenDrawing(t, "history", func(b *bytes.Buffer, s Style) error { return RenderHistory(b, FormatTerminal, historySample(), s) })
+	goldenDrawing(t, "history", func(b *bytes.Buffer, s Style) error { return History().Render(b, FormatTerminal, historySample(), s) })
 	var b bytes.Buffer
-	if err := RenderHistory(&b, FormatMarkdown, historySample(), Style{}); err != nil {
+	if err := History().Render(&b, FormatMarkdown, historySample(), Style{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "history-markdown.txt", b.Bytes())
-	if err := RenderHistory(&b, FormatHTML, historySample(), Style{}); err == nil {
+	if err := History().Render(&b, FormatHTML, historySample(), Style{}); err == nil {
 		t.Error("a history has no HTML")
 	}
 }
@@ -41,7 +41,7 @@ func TestAHistoryOfHostileBundlesIsInert(t *testing.T) {
 	h.Groups[0].Target, h.Groups[0].Changes[0].Message, h.Groups[0].Changes[0].Name, h.Groups[0].Changes[0].Path, h.Groups[0].Flaky[0].Rule, h.Skipped[0].Why = evil, evil, evil, evil, evil, evil
 	for _, format := range []string{FormatTerminal, FormatMarkdown} {
 		var b bytes.Buffer
-		if err := RenderHistory(&b, format, h, Style{Width: 80}); err != nil {
+		if err := History().Render(&b, format, h, Style{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(b.String(), "\x1b[31m") || format == FormatMarkdown && strings.Contains(b.String(), "<b>") {

@@ -72,37 +72,37 @@ func TestNoRecordMakesATerminalObey(t *testing.T) {
 		"a run": func(all bool) func(io.Writer, Style) error {
 			r := caused()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer, s Style) error { return Terminal(w, r, s) }
+			return func(w io.Writer, s Style) error { return Conform().Render(w, FormatTerminal, r, s) }
 		},
 		"a run without causes": func(all bool) func(io.Writer, Style) error {
 			r := failing()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer, s Style) error { return Terminal(w, r, s) }
+			return func(w io.Writer, s Style) error { return Conform().Render(w, FormatTerminal, r, s) }
 		},
 		"a page of a run": func(all bool) func(io.Writer, Style) error {
 			r := failing()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer, _ Style) error { return Markdown(w, r) }
+			return func(w io.Writer, _ Style) error { return Conform().Render(w, FormatMarkdown, r, Style{}) }
 		},
 		"a load run": func(all bool) func(io.Writer, Style) error {
 			r := loaded()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer, s Style) error { return RenderLoad(w, FormatTerminal, r, s) }
+			return func(w io.Writer, s Style) error { return Load().Render(w, FormatTerminal, r, s) }
 		},
 		"a page of a load run": func(all bool) func(io.Writer, Style) error {
 			r := loaded()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer, s Style) error { return RenderLoad(w, FormatMarkdown, r, s) }
+			return func(w io.Writer, s Style) error { return Load().Render(w, FormatMarkdown, r, s) }
 		},
 		"a comparison": func(all bool) func(io.Writer, Style) error {
 			d := changed()
 			infect(reflect.ValueOf(d).Elem(), all, 0)
-			return func(w io.Writer, s Style) error { return Diff(w, d, s) }
+			return func(w io.Writer, s Style) error { return Diff().Render(w, FormatTerminal, d, s) }
 		},
 		"a page of a comparison": func(all bool) func(io.Writer, Style) error {
 			d := changed()
 			infect(reflect.ValueOf(d).Elem(), all, 0)
-			return func(w io.Writer, _ Style) error { return DiffMarkdown(w, d) }
+			return func(w io.Writer, _ Style) error { return Diff().Render(w, FormatMarkdown, d, Style{}) }
 		},
 		"an observation": func(all bool) func(io.Writer, Style) error {
 			o, v := brokenStream(), brokenVerdicts()

@@ -31,11 +31,11 @@ func pageOf(t *testing.T, draw func(io.Writer) error) string {
 }
 
 func htmlOf(r *bundle.Report) func(io.Writer) error {
-	return func(w io.Writer) error { return HTML(w, r) }
+	return func(w io.Writer) error { return Conform().Render(w, FormatHTML, r, Style{}) }
 }
 
 func loadHTMLOf(r *bundle.LoadReport) func(io.Writer) error {
-	return func(w io.Writer) error { return RenderLoad(w, FormatHTML, r, Style{}) }
+	return func(w io.Writer) error { return Load().Render(w, FormatHTML, r, Style{}) }
 }
 
 // undecided is the report of a run that says nothing.

@@ -161,7 +161,7 @@ func TestThePageBeginsWithTheVerdictAndTheCauses(t *testing.T) {
 		titles = append(titles, strings.TrimRight(e.text, " 0123456789"))
 	}
 	want := []string{
-		"Causes", "Other broken rules", "Advisories", "Undecided", "Rules", "Scenarios", "Not tested", "Races", "Where this report comes from",
+		"Causes", "Other broken rules", "Undecided", "Advisories", "Rules", "Scenarios", "Races", "Not tested", "Where this report comes from",
 	}
 	if !slices.Equal(titles, want) {
 		t.Errorf("the sections are %q, want %q", titles, want)
@@ -208,14 +208,14 @@ func TestEveryVerdictHasItsSymbolAndItsWord(t *testing.T) {
 			t.Errorf("%s has the symbol %s, like %s", c, l.symbol, other)
 		}
 		symbols[l.symbol] = c
-		if !strings.Contains(string(verdictBadge(c)), verdictWord(c)) {
+		if !strings.Contains(string(verdictOf(c).html()), verdictWord(c)) {
 			t.Errorf("the badge of %s lacks the word", c)
 		}
 	}
 }
 
 func TestTheOffendingByteIsMarked(t *testing.T) {
-	page := parsedPage(t, []byte(excerptBlock("000010  0a 0b 0c 0d  ....\n           ^^ reserved-bits\n000020  00")))
+	page := parsedPage(t, []byte(excerptHTML("000010  0a 0b 0c 0d  ....\n           ^^ reserved-bits\n000020  00")))
 	marks := named(page, "mark")
 	if len(marks) != 1 || marks[0].text != "0b" {
 		t.Errorf("the marks are %+v", marks)
@@ -223,7 +223,7 @@ func TestTheOffendingByteIsMarked(t *testing.T) {
 	for name, text := range map[string]string{
 		"a mark behind the bytes": "000010  0a\n                    ^^ missing", "a mark under nothing": "^^ x", "text of other scripts above": "日本語のメッセージ\n   ^^ x",
 	} {
-		if got := named(parsedPage(t, []byte(excerptBlock(text))), "mark"); len(got) != 0 {
+		if got := named(parsedPage(t, []byte(excerptHTML(text))), "mark"); len(got) != 0 {
 			t.Errorf("%s: the marks are %+v", name, got)
 		}
 	}
@@ -236,22 +236,22 @@ func TestNoRecordMakesAPageRun(t *testing.T) {
 		"a run": func(all bool) func(io.Writer) error {
 			r := caused()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return HTML(w, r) }
+			return func(w io.Writer) error { return Conform().Render(w, FormatHTML, r, Style{}) }
 		},
 		"a run without causes": func(all bool) func(io.Writer) error {
 			r := failing()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return HTML(w, r) }
+			return func(w io.Writer) error { return Conform().Render(w, FormatHTML, r, Style{}) }
 		},
 		"a load run": func(all bool) func(io.Writer) error {
 			r := charted()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return RenderLoad(w, FormatHTML, r, Style{}) }
+			return func(w io.Writer) error { return Load().Render(w, FormatHTML, r, Style{}) }
 		},
 		"a self-test": func(all bool) func(io.Writer) error {
 			r := tested()
 			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return SelftestHTML(w, r) }
+			return func(w io.Writer) error { return Selftest().Render(w, FormatHTML, r, Style{}) }
 		},
 	}
 	for name, draw := range draws {

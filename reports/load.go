@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -10,22 +9,188 @@ import (
 	"assay/internal/bundle"
 )
 
-// loadTerminal draws a load report: streams, latencies, counters, thresholds, and the verdict on
-// the last line.
-func loadTerminal(w io.Writer, r *bundle.LoadReport, s Style) error {
-	t := loadText{newCanvas(w, s), r}
-	t.note(fmt.Sprintf("%s · %s over HTTP %s · %s", r.Target.URL, r.Target.Protocol, r.Target.HTTP, loadModel(&r.Plan)))
-	t.row()
-	t.streams()
-	t.row()
-	t.latencies()
-	t.row()
-	t.books()
-	t.driver()
-	t.thresholds()
-	t.row()
-	t.verdict()
-	return t.err
+// loadDocument tells of a load run: the thresholds, the latencies as curves and over time, the streams, the counters,
+// and what the driver itself took.
+func loadDocument(r *bundle.LoadReport) *document {
+	took := time.Duration(r.DurationMS) * time.Millisecond
+	if took >= time.Second {
+		took = took.Round(100 * time.Millisecond)
+	}
+	d := &document{
+		kind: "Assay load report", heading: "Load: ", about: r.Target.URL, footer: r.Tool.Name + " " + r.Tool.Version,
+		verdict: verdict{look: loadLook(r.Verdict), word: strings.ToUpper(string(r.Verdict)), sentence: "in " + took.String(), reasons: r.Reasons},
+		facts: facts{
+			{"target", say(loadTarget(r.Target))}, {"protocol", say(r.Target.Protocol + " over HTTP " + r.Target.HTTP)}, {"codec", say(r.Target.Codec)}, {"load", say(planText(&r.Plan))},
+		},
+		sections: []section{loadThresholds(r), loadLatencies(r), {id: "timeline", title: "Over time", body: []block{figures(timelineCharts(r))}, in: inPage},
+			loadOutcomes(r), loadSandboxes(r), loadCounters(r), loadDriver(r), loadOrigin(r)},
+	}
+	if why := uncompared(&r.Metrics); why != "" {
+		d.verdict.sentence += " (" + line(why) + ")"
+	}
+	switch {
+	case r.Interrupted:
+		d.alarm = "The run was interrupted: this covers only its beginning."
+	case r.Aborted != "":
+		d.alarm = "The run ended early: " + line(r.Aborted)
+	}
+	if !r.Started.IsZero() {
+		d.details = facts{{"started", say(started(r.Started))}}
+	}
+	return d
+}
+
+// loadTarget names a target.
+func loadTarget(t bundle.LoadTarget) string {
+	return targetText(bundle.Target{URL: t.URL, Embedded: t.Embedded})
+}
+
+// loadThresholds lists the thresholds, the missed ones first.
+func loadThresholds(r *bundle.LoadReport) section {
+	t := table{title: "Thresholds", columns: columns("Result", "Limit", "Observed"), noun: "threshold"}
+	for _, one := range []struct {
+		word string
+		look look
+	}{{"missed", failure}, {"undecided", warning}, {"met", success}} {
+		for _, th := range r.Thresholds {
+			if word, detail := thresholdText(th); word == one.word {
+				t.rows = append(t.rows, rowOf(badged(one.look, word), source(th.Expr), detail))
+			}
+		}
+	}
+	return section{id: "thresholds", title: t.title, count: len(t.rows), body: blockOf(len(t.rows), t)}
+}
+
+// loadLatencies has the table of latencies and their curves.
+func loadLatencies(r *bundle.LoadReport) section {
+	t := table{title: "Latencies", columns: columns("Distribution", "#Values", "#p50", "#p90", "#p99", "#p99.9", "#max"), most: mostRuleRows, noun: "distribution"}
+	put := func(name string, l *bundle.Latency) {
+		out := rowOf(name, l.Count)
+		for _, us := range []int64{l.P50, l.P90, l.P99, l.P999, l.Max} {
+			value := faintly("-")
+			if l.Count > 0 {
+				value = part{text: shortSpan(us)}
+			}
+			out.cells = append(out.cells, say(value))
+		}
+		t.rows = append(t.rows, out)
+	}
+	for _, d := range loadMetrics(r) {
+		put(d.name, d.total)
+		for _, c := range d.classes[:min(len(d.classes), mostNames)] {
+			put("· "+c.name, c.of)
+		}
+	}
+	body := []block{t}
+	for _, text := range latencyNotes(r) {
+		body = append(body, say("note: "+text))
+	}
+	return section{id: "latency", title: "Latency", body: append(body, figures(curveCharts(r)))}
+}
+
+// loadOutcomes counts the streams by outcome and class, and has examples of failures.
+func loadOutcomes(r *bundle.LoadReport) section {
+	all := facts{{"streams", say(streamsText(&r.Streams))}, {"outcomes", say(outcomesInWords(r.Streams.Outcomes))}, {"output", say(outputText(r))}}
+	if text := ratesText(r); text != "" {
+		all = append(all, fact{"per second", say(text)})
+	}
+	for _, c := range r.Classes[:min(len(r.Classes), mostNames)] {
+		all = append(all, fact{c.Name, append(sayf("%.0f %%, %s: %s", c.Share*100, strings.TrimSuffix(c.Protocol+", "+c.Codec, ", "), outcomesInWords(c.Outcomes)), below(c.Command))})
+	}
+	examples := table{title: "Examples", columns: columns("Outcome", "#Stream", "#Times", "Message"), noun: "example"}
+	for _, e := range r.Examples {
+		examples.rows = append(examples.rows, rowOf(badged(failure, strings.ReplaceAll(e.Outcome, "_", " ")), e.Stream, max(1, e.Times), quoted(e.Message)))
+	}
+	return section{id: "outcomes", title: "Streams", body: append([]block{all}, blockOf(len(examples.rows), examples)...)}
+}
+
+func loadSandboxes(r *bundle.LoadReport) section {
+	b := r.Sandboxes
+	if b == nil {
+		return section{}
+	}
+	return section{id: "sandboxes", title: "Sandboxes", body: append([]block{
+		facts{{"sandboxes", say(sandboxesText(b))}, {"control plane", say(b.ControlPlane)}, {"template", say(b.Template)}},
+	}, blockOf(len(b.Messages), items{all: says(b.Messages)})...)}
+}
+
+// loadCounters compares the gateway's counters with the ledger of the driver.
+func loadCounters(r *bundle.LoadReport) section {
+	m, l := &r.Metrics, &r.Ledger
+	compared := say(countersText(m))
+	if len(m.Violations) > 0 {
+		compared = say(badged(failure, "violated"), " ", compared)
+	}
+	body := []block{facts{{"counters", compared}, {"ledger", say(ledgerText(l))}}}
+	body = append(body, blockOf(len(m.Violations), items{all: says(m.Violations)})...)
+	if m.Before != nil && m.After != nil {
+		t := table{title: "Ledger and counters", columns: columns("Processes", "#Ledger", "#Before", "#After", "#Difference"), noun: "count"}
+		for _, c := range []struct {
+			name          string
+			ledger        int64
+			before, after float64
+		}{
+			{"Started", l.Started, m.Before.Started, m.After.Started}, {"Ended with 0", l.OK, m.Before.OK, m.After.OK},
+			{"Ended otherwise", l.Error, m.Before.Error, m.After.Error}, {"Killed", l.Killed, m.Before.Killed, m.After.Killed},
+			{"Open", l.Open, m.Before.Active, m.After.Active},
+		} {
+			t.rows = append(t.rows, rowOf(c.name, c.ledger, figure(c.before), figure(c.after), figure(c.after-c.before)))
+		}
+		body = append(body, t)
+	}
+	return section{id: "counters", title: "Ledger and counters", body: body}
+}
+
+// figure returns a counter without needless digits.
+func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// loadDriver says what the driver took, so that a reader can trust the figures.
+func loadDriver(r *bundle.LoadReport) section {
+	all := facts{{"driver", say(driverText(r))}}
+	if text := workersText(r); text != "" {
+		all = append(all, fact{"workers", say(text)})
+	}
+	notes := append(workerLines(r), clockNotes(r)...)
+	return section{id: "driver", title: "The driver's own cost", body: append([]block{all}, blockOf(len(notes), items{all: says(notes)})...)}
+}
+
+// loadOrigin says where the report comes from.
+func loadOrigin(r *bundle.LoadReport) section {
+	p := &r.Plan
+	all := facts{
+		{"tool", say(r.Tool.Name + " " + r.Tool.Version)}, {"target", say(r.Target.URL)}, {"profile", say(r.Target.Profile)}, {"command", say(source(p.Command))},
+		{"check", say(p.Check)}, {"seed", sayf("%d", p.Seed)}, {"offered", sayf("%.1f %% of the planned load", r.Streams.Offered*100)},
+	}
+	for _, f := range []struct {
+		name string
+		ms   int64
+	}{{"ramp", p.RampMS}, {"warm-up", p.WarmupMS}, {"planned duration", p.DurationMS}} {
+		if f.ms > 0 {
+			all = append(all, fact{f.name, say(took(f.ms))})
+		}
+	}
+	t := table{title: "Stages of the plan", columns: columns("#Stage", "#Duration", "#Streams a second, from", "#to"), noun: "stage"}
+	for i, s := range p.Stages {
+		t.rows = append(t.rows, rowOf(i+1, took(s.DurationMS), fmt.Sprintf("%g", s.From), fmt.Sprintf("%g", s.To)))
+	}
+	return section{id: "origin", title: "Where this report comes from", body: append([]block{all}, blockOf(len(t.rows), t)...), in: inPage}
+}
+
+// planText returns the load that was asked for.
+func planText(p *bundle.LoadPlan) string {
+	text := fmt.Sprintf("%s streams at a time", grouped(int64(p.Streams)))
+	if p.Rate > 0 || p.Model == "open" {
+		text = fmt.Sprintf("%g streams a second", p.Rate)
+		if len(p.Stages) > 1 {
+			text = plural(len(p.Stages), "stage") + " of rates"
+		}
+	}
+	return text + " (" + loadModel(p) + ")"
+}
+
+// grouped returns a number with thousands separators.
+func grouped(n int64) string {
+	return strings.TrimSuffix(strings.TrimSuffix(bytesText(n), "s"), " byte")
 }
 
 // loadModel returns the model, and the seed if it decided something.
@@ -35,51 +200,6 @@ func loadModel(p *bundle.LoadPlan) string {
 		text += fmt.Sprintf(" · seed %d", p.Seed)
 	}
 	return text
-}
-
-type loadText struct {
-	*canvas
-	r *bundle.LoadReport
-}
-
-// loadLabel is the width of the first column.
-const loadLabel = 13
-
-// put draws a label and text.
-func (t loadText) put(label, text string) {
-	t.block(painted{text: loadLead(label)}, line(text), plain)
-}
-
-// note draws text without a label.
-func (t loadText) note(text string) { t.flow(painted{}, strings.Fields(line(text)), " ") }
-
-func loadLead(label string) string { return pad(label, max(loadLabel, width(label)+1)) }
-
-func (t loadText) streams() {
-	if s := t.r.Sandboxes; s != nil {
-		t.put("sandboxes", sandboxesText(s))
-		for _, text := range s.Messages {
-			t.block(painted{text: "  "}, line(text), plain)
-		}
-	}
-	t.put("streams", streamsText(&t.r.Streams))
-	t.put("outcomes", outcomesInWords(t.r.Streams.Outcomes))
-	for _, c := range t.r.Classes {
-		t.put("  "+line(c.Name), c.Protocol+": "+outcomesInWords(c.Outcomes))
-	}
-	for _, e := range t.r.Examples {
-		t.put("  "+e.Outcome, exampleText(e))
-	}
-	if text := workersText(t.r); text != "" {
-		t.put("workers", text)
-	}
-	for _, text := range workerLines(t.r) {
-		t.block(painted{text: "  "}, line(text), plain)
-	}
-	t.put("output", outputText(t.r))
-	if text := ratesText(t.r); text != "" {
-		t.put("per second", text)
-	}
 }
 
 // sandboxesText returns the numbers of sandboxes and the rate of their creation.
@@ -151,26 +271,6 @@ func outcomesInWords(all bundle.StreamOutcomes) string {
 	}
 	return orNone(strings.Join(parts, " · "))
 }
-
-func (t loadText) latencies() {
-	t.latency("latency", "count", loadQuantiles...)
-	for _, m := range loadMetrics(t.r) {
-		if m.total.Count == 0 {
-			t.latency(m.name, "0", "-", "-", "-", "-", "-")
-			continue
-		}
-		t.distribution(m.name, m.total)
-		for _, c := range m.classes {
-			t.distribution("  "+cut(line(c.name), loadLabel-3), c.of)
-		}
-	}
-	for _, text := range latencyNotes(t.r) {
-		t.note(text)
-	}
-}
-
-// loadQuantiles are the columns of the table of latencies.
-var loadQuantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
 // loadMetric is a distribution of the run, and those of its classes that have values.
 type loadMetric struct {
@@ -245,19 +345,6 @@ func latencyNotes(r *bundle.LoadReport) []string {
 	return out
 }
 
-func (t loadText) distribution(name string, l *bundle.Latency) {
-	t.latency(name, strconv.FormatInt(l.Count, 10), shortSpan(l.P50), shortSpan(l.P90), shortSpan(l.P99), shortSpan(l.P999), shortSpan(l.Max))
-}
-
-// latency draws one row of the table.
-func (t loadText) latency(name, count string, values ...string) {
-	cells := []ink{t.text(pad(name, loadLabel)), t.text(fmt.Sprintf("%9s", count))}
-	for _, v := range values {
-		cells = append(cells, t.text(fmt.Sprintf("%7s", v)))
-	}
-	t.row(cells...)
-}
-
 // shortSpan returns microseconds in at most six columns.
 func shortSpan(us int64) string {
 	switch {
@@ -271,14 +358,6 @@ func shortSpan(us int64) string {
 		return fmt.Sprintf("%.2fs", float64(us)/1e6)
 	}
 	return fmt.Sprintf("%ds", us/1_000_000)
-}
-
-func (t loadText) books() {
-	t.put("ledger", ledgerText(&t.r.Ledger))
-	t.put("counters", countersText(&t.r.Metrics))
-	for _, v := range t.r.Metrics.Violations {
-		t.block(painted{text: "  "}, line(v), plain)
-	}
 }
 
 // ledgerText returns the equation of the driver's ledger.
@@ -324,13 +403,6 @@ func uncompared(m *bundle.LoadMetrics) string {
 	return m.Note
 }
 
-func (t loadText) driver() {
-	t.put("driver", driverText(t.r))
-	for _, text := range clockNotes(t.r) {
-		t.note(text)
-	}
-}
-
 // clockNotes says that the clock of the driver's machine jumped.
 func clockNotes(r *bundle.LoadReport) (out []string) {
 	for _, ms := range r.Driver.ClockStepsMS {
@@ -361,18 +433,6 @@ func driverText(r *bundle.LoadReport) string {
 	return text
 }
 
-func (t loadText) thresholds() {
-	if len(t.r.Thresholds) == 0 {
-		return
-	}
-	t.row()
-	for _, th := range t.r.Thresholds {
-		word, detail := thresholdText(th)
-		color := map[string]tint{"met": green, "missed": red, "undecided": yellow}[word]
-		t.block(painted{loadLead(word), color}, line(th.Expr+"  ("+detail+")"), plain)
-	}
-}
-
 // thresholdText returns the result of a threshold and the figures behind it.
 func thresholdText(th bundle.LoadThreshold) (word, detail string) {
 	switch {
@@ -382,26 +442,4 @@ func thresholdText(th bundle.LoadThreshold) (word, detail string) {
 		return "met", th.Observed
 	}
 	return "missed", th.Observed
-}
-
-func (t loadText) verdict() {
-	color := map[bundle.LoadVerdict]tint{bundle.LoadPass: green, bundle.LoadFail: red, bundle.LoadInconclusive: yellow}[t.r.Verdict]
-	t.block(painted{}, loadVerdictText(t.r), color)
-}
-
-// loadVerdictText returns the verdict, the duration, whether the counters were compared,
-// and the reasons, on one line.
-func loadVerdictText(r *bundle.LoadReport) string {
-	took := time.Duration(r.DurationMS) * time.Millisecond
-	if took >= time.Second {
-		took = took.Round(100 * time.Millisecond)
-	}
-	text := strings.ToUpper(string(r.Verdict)) + " in " + took.String()
-	if why := uncompared(&r.Metrics); why != "" {
-		text += " (" + line(why) + ")"
-	}
-	if len(r.Reasons) > 0 {
-		text += ": " + line(strings.Join(r.Reasons, "; "))
-	}
-	return text
 }

@@ -137,7 +137,7 @@ func loadRunCase(r *bundle.LoadReport, told junitCounts) (junitCase, error) {
 		c.Error = problem
 	}
 	var text strings.Builder
-	err := loadTerminal(&text, r, Style{Width: 100})
+	err := writeText(&text, loadDocument(r), Style{Width: 100})
 	c.output(text.String())
 	return c, err
 }

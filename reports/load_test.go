@@ -44,31 +44,7 @@ func loaded() *bundle.LoadReport {
 }
 
 func TestTheTextOfALoadReport(t *testing.T) {
-	goldenDrawing(t, "load", func(b *bytes.Buffer, s Style) error { return loadTerminal(b, loaded(), s) })
-}
-
-func TestALoadReportSaysWhatHappened(t *testing.T) {
-	var b strings.Builder
-	if err := loadTerminal(&b, loaded(), Style{Width: 100}); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{
-		"5000 wanted, 5000 opened, 4999 open at most, 5000 completed", "ok 3997 · killed 1000 · corrupt 3", `stream 17: line 3: want 2, got \x1b[31mred\u202e`,
-		"99µs 12.3ms  123ms  1.23s  3600s", "gap                  0      -", "per second   250.0 streams begun, 235.5 completed, 4.25 events", "5000 started = 4000 ok + 0 error + 1000 killed + 0 open",
-		"22 scrapes, 1 violation", "killed moved by 1001", "3.2 s of processor time, 64 MB", "met          first_event.p99", "missed       outcomes.corrupt == 0  (outcomes.corrupt = 3)",
-		"undecided    gap.p99", "FAIL in 21.2s: 3 of 5000 streams failed; 1 invariant of the counters is violated; the threshold",
-	} {
-		if !strings.Contains(b.String(), part) {
-			t.Errorf("%q is not in\n%s", part, b.String())
-		}
-	}
-	var colored strings.Builder
-	if err := loadTerminal(&colored, loaded(), Style{Width: 100, Color: true}); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(colored.String(), "\x1b[1;31mFAIL") || strings.Contains(b.String(), "\x1b") {
-		t.Error("colour is missing, or where it should not be")
-	}
+	goldenDrawing(t, "load", func(b *bytes.Buffer, s Style) error { return Load().Render(b, FormatTerminal, loaded(), s) })
 }
 
 func TestALoadReportNamesTheLoopsIfThereAreSeveral(t *testing.T) {
@@ -82,7 +58,7 @@ func TestALoadReportNamesTheLoopsIfThereAreSeveral(t *testing.T) {
 func TestALoadReportInJUnitAndMarkdown(t *testing.T) {
 	for format, name := range map[string]string{FormatJUnit: "load.xml", FormatMarkdown: "load.md"} {
 		var b bytes.Buffer
-		if err := RenderLoad(&b, format, loaded(), Style{}); err != nil {
+		if err := Load().Render(&b, format, loaded(), Style{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())
@@ -116,7 +92,7 @@ func TestEachReasonOfALoadVerdictIsOneRedCase(t *testing.T) {
 			r := &bundle.LoadReport{Verdict: bundle.LoadPass, Metrics: bundle.LoadMetrics{Scraped: 1}}
 			c.change(r)
 			var b bytes.Buffer
-			if err := RenderLoad(&b, FormatJUnit, r, Style{}); err != nil {
+			if err := Load().Render(&b, FormatJUnit, r, Style{}); err != nil {
 				t.Fatal(err)
 			}
 			var doc struct {

@@ -15,7 +15,7 @@ import (
 func rendered(t *testing.T, format string, r *bundle.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Render(&b, format, r, Style{}); err != nil {
+	if err := Conform().Render(&b, format, r, Style{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -33,7 +33,7 @@ func TestTheMachineReadableReports(t *testing.T) {
 func loadRendered(t *testing.T, format string, r *bundle.LoadReport) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := RenderLoad(&b, format, r, Style{}); err != nil {
+	if err := Load().Render(&b, format, r, Style{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

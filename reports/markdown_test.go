@@ -12,7 +12,7 @@ func TestMarkdownOfARunThatPassedAndOfOneThatFailed(t *testing.T) {
 	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused()} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := Markdown(&b, r); err != nil {
+			if err := Conform().Render(&b, FormatMarkdown, r, Style{}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, "markdown-"+name+".md", b.Bytes())
@@ -29,7 +29,7 @@ func TestMarkdownIsNotWrittenByTheTarget(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := Markdown(&b, r); err != nil {
+	if err := Conform().Render(&b, FormatMarkdown, r, Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"\n# owned", "<script", "\x1b", "[x](", " |\n- "} {

@@ -1,190 +1,117 @@
 package reports
 
 import (
-	"io"
-	"slices"
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/reports/page"
 )
 
-// matrixText draws a matrix as text.
-type matrixText struct {
-	*canvas
-	m *bundle.Matrix
-}
-
-// matrixTerminal draws the gateways, the rules that differ (must before should before may), then
-// in counts those tested on only some gateways and those on which all agree, and the legend.
-// Verbose lists these rules, too, and says what was seen.
-func matrixTerminal(w io.Writer, m *bundle.Matrix, s Style) error {
-	t := matrixText{newCanvas(w, s), m}
-	t.block(painted{"MATRIX  ", bold}, matrixSummary(m), plain)
-	t.gateways()
+// matrixDocument tells of several gateways: each of them, the rules that differ with what was seen, must before should
+// before may, then those tested on only some gateways and those on which all agree, and the meaning of every word.
+func matrixDocument(m *bundle.Matrix) *document {
+	d := &document{
+		kind: "Assay matrix of gateways", early: true, footer: m.Schema,
+		verdict:  verdict{look: look{page.Info, "≠"}, word: "MATRIX", sentence: matrixSummary(m)},
+		sections: []section{matrixGateways(m)},
+	}
 	for _, level := range matrixLevels(m) {
-		if rows := matrixRows(m, level, bundle.MatrixDiffers); len(rows) > 0 {
-			t.heading(strings.ToUpper(level) + " RULES THAT DIFFER")
-			t.table(rows)
-		}
+		d.sections = append(d.sections, matrixTable(m, level, bundle.MatrixDiffers, "rules that differ"))
 	}
-	t.groups("TESTED ON ONLY SOME", coverageGroups(m))
-	t.groups("THE SAME VERDICT, ANOTHER END OF RESPONSES", endingGroups(m))
-	t.agreed()
-	t.legend()
-	return t.err
+	d.sections = append(d.sections,
+		matrixGroups("coverage", "Tested on only some", "These rules hold wherever they were tested.", coverageGroups(m)),
+		matrixGroups("endings", "The same verdict, another end of responses", "", endingGroups(m)), matrixAgreed(m))
+	for _, level := range matrixLevels(m) {
+		s := matrixTable(m, level, bundle.MatrixSame, "rules on which all agree")
+		s.in = inVerbose
+		d.sections = append(d.sections, s)
+	}
+	d.sections = append(d.sections, matrixWords(m))
+	return d
 }
 
-func (t matrixText) heading(text string) {
-	t.row()
-	t.row(t.paint(bold, text))
-}
-
-func (t matrixText) gateways() {
-	for _, g := range t.m.Gateways {
-		t.row()
-		t.flow(painted{line(g.Name) + "  ", bold}, gatewayParts(g), "  ")
-		t.block(painted{"    rules  ", dim}, levelsText(g), plain)
-		t.block(painted{"    ended  ", dim}, endingsText(g), plain)
+func matrixGateways(m *bundle.Matrix) section {
+	t := table{title: "Gateways", columns: columns("Gateway", "Target", "Setup", "Verdict", "Rules", "Responses ended"), noun: "gateway"}
+	var notes items
+	for _, g := range m.Gateways {
+		parts := gatewayParts(g)
+		last := len(parts) - 1
+		t.rows = append(t.rows, rowOf(strongly(g.Name), parts[0], strings.Join(parts[1:last], ", "), badged(runLook(g.Exit), parts[last]), levelsText(g), endingsText(g)))
 		for _, note := range gatewayNotes(g) {
-			t.block(painted{"    ", plain}, note, yellow)
+			notes.all = append(notes.all, say(badged(warning, g.Name), note))
 		}
 	}
-	for i, c := range t.m.Context {
-		if i == 0 {
-			t.row()
-		}
-		t.block(painted{"differs  ", yellow}, contextText(t.m, c), plain)
+	for _, c := range m.Context {
+		notes.all = append(notes.all, say(badged(warning, "differs"), contextText(m, c)))
 	}
+	return section{id: "gateways", title: t.title, count: len(t.rows), body: append([]block{t}, blockOf(len(notes.all), notes)...), bare: true}
 }
 
-// table draws one line for each rule, or if the columns are too wide, one for each different cell.
-func (t matrixText) table(rows []bundle.MatrixRule) {
-	first, columns := 0, make([]int, len(t.m.Gateways))
-	for _, r := range rows {
-		first = max(first, width(line(r.ID)))
+// matrixTable has a row for each rule of a level and of a kind, with a column for each gateway, and what was seen.
+func matrixTable(m *bundle.Matrix, level string, kind bundle.MatrixKind, title string) section {
+	id := page.ID("differ", level)
+	if kind != bundle.MatrixDiffers {
+		id = page.ID("same", level)
+	}
+	t := table{title: capital(line(level)) + " " + title, columns: columns("Rule"), alike: true, noun: "rule", most: mostRuleRows, short: mostRuleRows}
+	for _, g := range m.Gateways {
+		t.columns = append(t.columns, page.Column{Title: line(g.Name)})
+	}
+	var seen items
+	for _, r := range matrixRows(m, level, kind) {
+		out := rowOf(say(ref("", r.ID), below(r.Text)))
+		out.id = page.ID("rule", r.ID)
 		for i, c := range r.Cells {
-			columns[i] = max(columns[i], width(line(t.m.Gateways[i].Name)), width(cellText(c)))
-		}
-	}
-	total := first
-	for _, n := range columns {
-		total += 2 + n
-	}
-	if total > t.n {
-		t.stacked(rows)
-		return
-	}
-	head := []ink{t.text(strings.Repeat(" ", first))}
-	for i, g := range t.m.Gateways {
-		head = append(head, t.text("  "), t.paint(dim, pad(line(g.Name), columns[i])))
-	}
-	t.row(head...)
-	for _, r := range rows {
-		cells := []ink{t.text(pad(line(r.ID), first))}
-		for i, c := range r.Cells {
-			cells = append(cells, t.text("  "), t.paint(tintOf(c.Verdict), pad(cellText(c), columns[i])))
-		}
-		t.row(cells...)
-		t.seen(r)
-	}
-}
-
-// stacked draws a rule, and under it one line for each different cell.
-func (t matrixText) stacked(rows []bundle.MatrixRule) {
-	for _, r := range rows {
-		t.row(t.text(line(r.ID)))
-		wide := 0
-		for _, c := range r.Cells {
-			wide = max(wide, width(cellText(c)))
-		}
-		for _, g := range cellGroups(t.m, r, cellText) {
-			t.block(painted{"  " + pad(g.text, wide) + "  ", tintOf(g.verdict)}, strings.Join(g.names, ", "), plain)
-		}
-		t.seen(r)
-	}
-}
-
-// seen says with Verbose what was seen of a rule.
-func (t matrixText) seen(r bundle.MatrixRule) {
-	if !t.style.Verbose {
-		return
-	}
-	for i, c := range r.Cells {
-		if c.Message != "" {
-			t.block(painted{"    " + line(t.m.Gateways[i].Name) + ": ", dim}, line(c.Message), dim)
-		}
-	}
-}
-
-// shortGroup limits the listed rules of a group unless Verbose is set.
-const shortGroup = 3
-
-func (t matrixText) groups(heading string, all []ruleGroup) {
-	if len(all) == 0 {
-		return
-	}
-	t.heading(heading)
-	for _, g := range all {
-		limit := shortGroup
-		if t.style.Verbose {
-			limit = len(g.rules)
-		}
-		t.block(painted{"  " + plural(len(g.rules), "rule") + "  ", plain}, g.text+": "+someOf(g.rules, limit), plain)
-	}
-}
-
-// agreed counts the rules with the same verdict on all gateways, by area.
-func (t matrixText) agreed() {
-	if len(t.m.Areas) == 0 {
-		return
-	}
-	t.heading("THE SAME ON ALL")
-	for _, level := range matrixLevels(t.m) {
-		for _, a := range areaLines(t.m, level) {
-			t.block(painted{"  " + pad(level, 7) + pad(line(a.name), 14), plain}, a.text, plain)
-		}
-	}
-	if t.style.Verbose {
-		for _, level := range matrixLevels(t.m) {
-			if rows := matrixRows(t.m, level, bundle.MatrixSame); len(rows) > 0 {
-				t.heading(strings.ToUpper(level) + " RULES ON WHICH ALL AGREE")
-				t.table(rows)
+			cell := say(badged(lookOf(c.Verdict), verdictCell(c)))
+			if c.Ended != "" && c.Ended != bundle.EndedClean {
+				cell = append(cell, say(" ", string(c.Ended))...)
+			}
+			out.kind += " " + verdictCell(c)
+			out.cells = append(out.cells, cell)
+			if c.Message != "" {
+				seen.all = append(seen.all, say(ref("", r.ID), ", ", m.Gateways[i].Name, ": ", quoted(c.Message)))
 			}
 		}
+		t.rows = append(t.rows, out)
 	}
+	body := blockOf(len(t.rows), filtered{id: id + "-list", label: "Filter " + line(level) + " rules", body: []block{t}})
+	return section{id: id, title: t.title, count: len(t.rows), body: append(body, blockOf(len(seen.all), foldable{title: sayf("What was seen (%d)", len(seen.all)), body: []block{seen}})...)}
 }
 
-func (t matrixText) legend() {
-	t.heading("WORDS")
-	for _, w := range t.m.Words {
-		t.block(painted{"  " + pad(line(w.Word), 17), plain}, line(w.Text), dim)
+// matrixGroups lists rules with equal cells.
+func matrixGroups(id, title, note string, all []ruleGroup) section {
+	var list items
+	n := 0
+	for _, g := range all {
+		n += len(g.rules)
+		list.all = append(list.all, say(plural(len(g.rules), "rule")+": "+g.text+": ", refs("", g.rules)))
 	}
-	if len(t.m.EndingWords) > 0 {
-		t.row()
-		t.block(painted{"  ", plain}, matrixEndingNote+" It is not shown when clean.", dim)
-	}
-	for _, w := range t.m.EndingWords {
-		t.block(painted{"  " + pad(line(w.Word), 17), plain}, line(w.Text), dim)
-	}
+	return section{id: id, title: title, note: note, count: n, body: blockOf(n, list)}
 }
 
-// matrixLevels are the levels that occur, the most binding first.
-func matrixLevels(m *bundle.Matrix) []string {
-	var all []string
-	for i := range m.Rules {
-		if !slices.Contains(all, m.Rules[i].Level) {
-			all = append(all, m.Rules[i].Level)
+// matrixAgreed counts the rules on which all agree, by area.
+func matrixAgreed(m *bundle.Matrix) section {
+	t := table{title: "The same on all", columns: columns("Level", "Area", "Rules"), noun: "area", most: mostRuleRows}
+	for _, level := range matrixLevels(m) {
+		for _, a := range areaLines(m, level) {
+			t.rows = append(t.rows, rowOf(level, a.name, a.text))
 		}
 	}
-	return all
+	return section{id: "same", title: t.title, body: blockOf(len(t.rows), t)}
 }
 
-func matrixRows(m *bundle.Matrix, level string, kind bundle.MatrixKind) []bundle.MatrixRule {
-	var rows []bundle.MatrixRule
-	for i := range m.Rules {
-		if m.Rules[i].Level == level && m.Rules[i].Kind == kind {
-			rows = append(rows, m.Rules[i])
+// matrixWords defines the words of the cells.
+func matrixWords(m *bundle.Matrix) section {
+	words := func(title string, all []bundle.MatrixWord) table {
+		t := table{title: title, columns: columns("Word", "Meaning"), noun: "word"}
+		for _, w := range all {
+			t.rows = append(t.rows, rowOf(w.Word, faintly(w.Text)))
 		}
+		return t
 	}
-	return rows
+	body := []block{words("Verdicts", m.Words)}
+	if len(m.EndingWords) > 0 {
+		body = append(body, say(matrixEndingNote), words("Endings", m.EndingWords))
+	}
+	return section{id: "words", title: "Words", body: body}
 }

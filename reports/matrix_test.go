@@ -53,11 +53,11 @@ func compared() *bundle.Matrix {
 }
 
 func TestAMatrixIsDrawnInEveryFormat(t *testing.T) {
-	goldenDrawing(t, "matrix", func(b *bytes.Buffer, s Style) error { return RenderMatrix(b, FormatTerminal, compared(), s) })
+	goldenDrawing(t, "matrix", func(b *bytes.Buffer, s Style) error { return Matrix().Render(b, FormatTerminal, compared(), s) })
 	for format, file := range map[string]string{FormatMarkdown: "matrix.md", FormatJSON: "matrix.json"} {
 		t.Run(format, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := RenderMatrix(&b, format, compared(), Style{}); err != nil {
+			if err := Matrix().Render(&b, format, compared(), Style{}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, file, b.Bytes())
@@ -77,10 +77,10 @@ func TestAMatrixIsDrawnInEveryFormat(t *testing.T) {
 func TestAMatrixAsAPageHasEveryGatewayRuleAndWord(t *testing.T) {
 	var b bytes.Buffer
 	m := compared()
-	if err := RenderMatrix(&b, FormatHTML, m, Style{}); err != nil {
+	if err := Matrix().Render(&b, FormatHTML, m, Style{}); err != nil {
 		t.Fatal(err)
 	}
-	text := b.String()
+	text := strings.ReplaceAll(b.String(), "<wbr>", "")
 	want := []string{"Must rules that differ", "Should rules that differ", "vendor &lt;b&gt;x&lt;/b&gt;", "What was seen", "unfinished: ", "1 rule: clean (ours)", "default-src &#39;none&#39;"}
 	for _, r := range m.Rules {
 		if r.Kind != bundle.MatrixSame {
@@ -100,16 +100,13 @@ func TestAMatrixAsAPageHasEveryGatewayRuleAndWord(t *testing.T) {
 			t.Errorf("%q came through", bad)
 		}
 	}
-	if n := strings.Count(text, "<th scope=\"col\">ended</th>"); n != 2*len(m.Gateways) {
-		t.Errorf("%d columns for endings in two tables of %d gateways", n, len(m.Gateways))
-	}
 }
 
 func TestAMatrixAsAPageIsAccessibleOnEveryScreen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "matrix.html")
 	var b bytes.Buffer
-	if err := RenderMatrix(&b, FormatHTML, compared(), Style{}); err != nil {
+	if err := Matrix().Render(&b, FormatHTML, compared(), Style{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
@@ -147,7 +144,7 @@ func TestAMatrixAsJSONMatchesItsPublishedSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := RenderMatrix(&b, FormatJSON, compared(), Style{}); err != nil {
+	if err := Matrix().Render(&b, FormatJSON, compared(), Style{}); err != nil {
 		t.Fatal(err)
 	}
 	document, err := jsonschema.UnmarshalJSON(&b)
@@ -161,7 +158,7 @@ func TestAMatrixAsJSONMatchesItsPublishedSchema(t *testing.T) {
 
 func TestAMatrixHasNoOtherFormat(t *testing.T) {
 	var b bytes.Buffer
-	if err := RenderMatrix(&b, FormatJUnit, compared(), Style{}); err == nil || b.Len() > 0 {
+	if err := Matrix().Render(&b, FormatJUnit, compared(), Style{}); err == nil || b.Len() > 0 {
 		t.Errorf("JUnit: error %v, %d bytes", err, b.Len())
 	}
 }

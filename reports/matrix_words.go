@@ -10,7 +10,7 @@ import (
 
 // matrixEndingNote explains the second column of a gateway.
 const matrixEndingNote = "How responses ended: the worst over the scenarios of a rule. " +
-	"A scenario that breaks off, or sends what is malformed, can legally end in any way; what matters is where gateways differ."
+	"A scenario that breaks off, or sends what is malformed, can legally end in any way; what matters is where gateways differ. It is not shown when clean."
 
 // matrixSummary counts the rows: "3 gateways, 212 rules: 5 differ, 10 were tested on only some, 197 agree".
 func matrixSummary(m *bundle.Matrix) string {
@@ -112,14 +112,6 @@ func verdictCell(c bundle.MatrixCell) string {
 	return line(string(c.Verdict))
 }
 
-// cellText is the verdict of a cell and, unless clean, how its responses ended.
-func cellText(c bundle.MatrixCell) string {
-	if c.Ended == "" || c.Ended == bundle.EndedClean {
-		return verdictCell(c)
-	}
-	return verdictCell(c) + " " + line(string(c.Ended))
-}
-
 // cellGroup are the gateways with equal cells.
 type cellGroup struct {
 	text    string
@@ -185,14 +177,6 @@ func endingGroups(m *bundle.Matrix) []ruleGroup {
 	})
 }
 
-// someOf lists at most n ids.
-func someOf(ids []string, n int) string {
-	if len(ids) <= n {
-		return strings.Join(ids, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(ids[:n], ", "), len(ids)-n)
-}
-
 // areaLine counts the rules of an area on which all gateways agree.
 type areaLine struct{ name, text string }
 
@@ -229,4 +213,25 @@ func rulesOf(m *bundle.Matrix, a bundle.MatrixArea) []string {
 		}
 	}
 	return ids
+}
+
+// matrixLevels are the levels that occur, the most binding first.
+func matrixLevels(m *bundle.Matrix) []string {
+	var all []string
+	for i := range m.Rules {
+		if !slices.Contains(all, m.Rules[i].Level) {
+			all = append(all, m.Rules[i].Level)
+		}
+	}
+	return all
+}
+
+func matrixRows(m *bundle.Matrix, level string, kind bundle.MatrixKind) []bundle.MatrixRule {
+	var rows []bundle.MatrixRule
+	for i := range m.Rules {
+		if m.Rules[i].Level == level && m.Rules[i].Kind == kind {
+			rows = append(rows, m.Rules[i])
+		}
+	}
+	return rows
 }

@@ -65,9 +65,6 @@ func withoutNumbers(text string) string {
 	return b.String()
 }
 
-// shortReasons limits the listed reasons unless Verbose is set.
-const shortReasons = 6
-
 // where counts the rules and runs of a reason.
 func (r reason) where() string {
 	if r.first == "" {

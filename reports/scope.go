@@ -7,33 +7,56 @@ import (
 	"assay/internal/bundle"
 )
 
-// scopePart is one limit of the verdict of a run.
-type scopePart struct{ name, text string }
-
-// scopeOf says what a run did not test and which deviations its profile allowed. Names
-// that do not fit in room columns are only counted.
-func scopeOf(r *bundle.Report, room int) []scopePart {
+// scopeOf says what a run did not test and which deviations its profile allowed.
+func scopeOf(r *bundle.Report) (all facts) {
 	if r.Scope == nil {
 		return nil
 	}
-	var parts []scopePart
-	if text := untested(r, room); text != "" {
-		parts = append(parts, scopePart{"not tested", text})
+	var parts []text
+	if features := r.Scope.Unsupported; len(features) > 0 {
+		runs := r.Counts[bundle.Unsupported]
+		var names []string
+		for _, f := range features {
+			runs = max(runs, f.Runs)
+			names = append(names, f.Name)
+		}
+		verb := " need "
+		if runs == 1 {
+			verb = " needs "
+		}
+		parts = append(parts, say(plural(runs, "run")+verb, refs("", names)))
 	}
-	if text := allowed(r, room); text != "" {
-		parts = append(parts, scopePart{"allowed", text})
+	for _, c := range r.Scope.NotRun {
+		name := line(c.Name)
+		switch {
+		case strings.HasPrefix(name, string(bundle.SkipSlow)):
+			name = plural(c.Runs, "slow run") + " (--slow)"
+		case strings.HasPrefix(name, string(bundle.SkipDestructive)):
+			name = plural(c.Runs, "destructive run") + " (--destructive)"
+		default:
+			name = plural(c.Runs, "run") + " because " + cut(skipText(name), 60)
+		}
+		parts = append(parts, say(name))
 	}
-	return parts
+	if len(parts) > 0 {
+		all = append(all, fact{"not tested", joined(parts, "; ")})
+	}
+	if a := allowed(r); a != nil {
+		all = append(all, fact{"allowed", a})
+	}
+	return all
 }
 
-// allowed names the deviations that the profile allowed; "" without one.
-func allowed(r *bundle.Report, room int) string {
+// allowed names the deviations that the profile allowed; nil without one.
+func allowed(r *bundle.Report) text {
 	if r.Scope == nil || len(r.Scope.Deviations) == 0 {
-		return ""
+		return nil
 	}
-	d := r.Scope.Deviations
-	lead := plural(len(d), "deviation") + " of profile " + line(r.Profile) + ": "
-	return lead + some(countedNames(d), room-width(lead))
+	var names []string
+	for _, c := range r.Scope.Deviations {
+		names = append(names, fmt.Sprintf("%s (%d)", line(c.Name), c.Runs))
+	}
+	return say(plural(len(names), "deviation")+" of profile "+r.Profile+": ", refs("", names))
 }
 
 // skipText says why runs were skipped.
@@ -56,66 +79,6 @@ func skipText(reason string) string {
 	}
 }
 
-// untested counts the skipped runs by reason.
-func untested(r *bundle.Report, room int) string {
-	var parts []string
-	for _, c := range r.Scope.NotRun {
-		name := line(c.Name)
-		switch {
-		case strings.HasPrefix(name, string(bundle.SkipSlow)):
-			parts = append(parts, plural(c.Runs, "slow run")+" (--slow)")
-		case strings.HasPrefix(name, string(bundle.SkipDestructive)):
-			parts = append(parts, plural(c.Runs, "destructive run")+" (--destructive)")
-		default:
-			parts = append(parts, plural(c.Runs, "run")+" because "+cut(skipText(name), 60))
-		}
-	}
-	if features := r.Scope.Unsupported; len(features) > 0 {
-		runs := r.Counts[bundle.Unsupported]
-		var names []string
-		for _, f := range features {
-			runs = max(runs, f.Runs)
-			names = append(names, line(f.Name))
-		}
-		verb := " need "
-		if runs == 1 {
-			verb = " needs "
-		}
-		lead := plural(runs, "run") + verb
-		left := room - width(lead) - width(strings.Join(parts, "; "))
-		parts = append([]string{lead + some(names, left)}, parts...)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// untestedRow is a reason why runs were not tested: a feature that the target lacks, or another one.
-type untestedRow struct {
-	why, feature string
-	runs         int
-}
-
-// untestedRows returns the reasons why runs were not tested, for a table.
-func untestedRows(r *bundle.Report) (rows []untestedRow) {
-	if r.Scope == nil {
-		return nil
-	}
-	for _, c := range r.Scope.NotRun {
-		why := skipText(line(c.Name))
-		switch bundle.SkipReason(c.Name) {
-		case bundle.SkipSlow:
-			why = "slow scenarios, which run with --slow"
-		case bundle.SkipDestructive:
-			why = "scenarios that can kill the target, which run with --destructive"
-		default:
-		}
-		rows = append(rows, untestedRow{why: cut(why, mostShort), runs: c.Runs})
-	}
-	for _, c := range r.Scope.Unsupported {
-		rows = append(rows, untestedRow{why: "the target does not have", feature: cut(line(c.Name), mostShort), runs: c.Runs})
-	}
-	return rows
-}
-
 // skippedRuns counts the runs that were skipped for a reason.
 func skippedRuns(r *bundle.Report, reason bundle.SkipReason) int {
 	if r.Scope == nil {
@@ -127,13 +90,4 @@ func skippedRuns(r *bundle.Report, reason bundle.SkipReason) int {
 		}
 	}
 	return 0
-}
-
-// countedNames returns each name with its number of runs.
-func countedNames(all []bundle.Count) []string {
-	names := make([]string, len(all))
-	for i, c := range all {
-		names[i] = fmt.Sprintf("%s (%d)", line(c.Name), c.Runs)
-	}
-	return names
 }

@@ -7,90 +7,153 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/reports/page"
 )
 
-// Selftest draws the result of a self-test as text: survivors and failed variants first,
-// then one line per fault with the scenarios that killed it, with Full the other rules
-// that each fault breaks, and the score. Verbose adds the source of every fault and the
-// message that killed it.
-func Selftest(w io.Writer, r *bundle.SelftestReport, s Style) error {
-	c := newCanvas(w, s)
-	for _, good := range []bool{false, true} {
-		for _, f := range r.Faults {
-			if f.Killed == good {
-				c.fault(f)
-			}
-		}
-		for _, v := range r.Variants {
-			if v.Clean == good {
-				c.variant(v)
-			}
-		}
-	}
-	if len(r.IdleScenarios) > 0 {
-		c.block(painted{"idle      ", yellow}, "killed no fault: "+line(strings.Join(r.IdleScenarios, ", ")), plain)
-	}
-	c.blame(r.Faults)
-	c.selftestSummary(r)
-	return c.err
-}
-
-// selftestColumns is the width of the word on the left.
-const selftestColumns = 10
-
-func (c *canvas) fault(f bundle.FaultResult) {
-	word, colour := "killed", green
-	by := "by " + strings.Join(f.By, ", ")
-	if !f.Killed {
-		word, colour = "SURVIVED", red
-		by = "no scenario detected it; it breaks " + strings.Join(f.Breaks, ", ")
-	}
-	name := line(f.ID)
-	if f.Title != "" && f.Title != f.ID {
-		name += ": " + line(f.Title)
-	}
-	in := strings.Repeat(" ", selftestColumns)
-	c.block(painted{pad(word, selftestColumns), colour}, name, plain)
-	c.block(painted{in, plain}, line(by), dim)
-	if f.Saw != "" && (c.style.Verbose || !f.Killed) {
-		c.block(painted{in + "saw  ", dim}, line(f.Saw), dim)
-	}
-	if f.Source != "" && c.style.Verbose {
-		c.block(painted{in + "from  ", dim}, line(f.Source), dim)
-	}
-}
-
-func (c *canvas) variant(v bundle.VariantResult) {
-	if v.Clean {
-		c.block(painted{pad("clean", selftestColumns), green}, line(v.ID), plain)
-		for _, by := range v.Once {
-			c.block(painted{strings.Repeat(" ", selftestColumns) + "failed once, passed when run alone  ", yellow}, line(by), dim)
-		}
-		return
-	}
-	c.block(painted{pad("BLAMED", selftestColumns), red}, line(v.ID)+", which is legal", plain)
-	for _, by := range v.Failing {
-		c.block(painted{strings.Repeat(" ", selftestColumns) + "by  ", dim}, line(by), dim)
-	}
-}
-
-func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
+// selftestDocument tells of a self-test: every fault with the scenarios that killed it, survivors first, the variants,
+// the other rules that faults break, and the scenarios that kill nothing.
+func selftestDocument(r *bundle.SelftestReport) *document {
 	killed, clean := selftestScore(r)
-	c.row(c.paint(dim, strings.Repeat("─", c.n)))
-	score := []string{
-		fmt.Sprintf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100),
-		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
+	word, sentence := selftestVerdict(r)
+	d := &document{
+		kind: "Assay self-test", sections: []section{selftestFaults(r, false), selftestVariants(r, false), selftestFaults(r, true), selftestVariants(r, true), selftestIdle(r), selftestBlame(r)},
+		verdict: verdict{look: map[string]look{"TRUSTED": success, "NOT TRUSTED": failure}[word], word: word, sentence: fmt.Sprintf("%s (exit %d)", sentence, r.Exit)},
+		details: facts{
+			{"faults", sayf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100)},
+			{"variants", sayf("%d of %s clean", clean, plural(len(r.Variants), "variant"))},
+		},
+	}
+	if d.verdict.look == (look{}) {
+		d.verdict.look = warning
 	}
 	if r.Shard != "" {
-		score = append(score, "part "+line(r.Shard)+" of them")
+		d.details = append(d.details, fact{"part", say("part " + r.Shard + " of them")})
 	}
-	c.flow(painted{}, score, orderSep)
-	word, sentence := selftestVerdict(r)
-	colour := map[string]tint{"TRUSTED": green, "NOT TRUSTED": red}[word]
-	if colour == plain {
-		colour = yellow
+	var score []text
+	for _, f := range d.details {
+		score = append(score, f.value)
 	}
-	c.block(painted{word + "  ", colour}, fmt.Sprintf("%s (exit %d)", sentence, r.Exit), plain)
+	d.sections = append(d.sections, section{title: "Score", body: []block{joined(score, orderSep)}, in: inText | inVerbose, bare: true, tail: true})
+	return d
+}
+
+// selftestFaults lists the faults that were killed, or those that were not.
+func selftestFaults(r *bundle.SelftestReport, killed bool) section {
+	t := table{title: "Faults", columns: columns("Fault", "Detected by"), noun: "fault", most: mostRuleRows, short: mostRuleRows, lines: true}
+	for i := range r.Faults {
+		if r.Faults[i].Killed == killed {
+			t.rows = append(t.rows, faultRow(&r.Faults[i]))
+		}
+	}
+	if !killed {
+		return section{
+			id: "survivors", title: "Survivors", count: len(t.rows), body: blockOf(len(t.rows), t), bare: true,
+			note: "Faults that no scenario detected: a scenario is missing, or too lenient.",
+		}
+	}
+	return section{
+		id: "faults", title: t.title, count: len(t.rows), body: blockOf(len(t.rows), filtered{id: "fault-list", label: "Filter faults", body: []block{t}}), bare: true,
+		note: "Each fault is a gateway that is broken in one way, after a bug of a real one. It is killed when a rule that it breaks fails.",
+	}
+}
+
+func faultRow(f *bundle.FaultResult) row {
+	name, by := badged(success, "killed"), say("by ", refs("", f.By))
+	if !f.Killed {
+		name, by = badged(failure, "SURVIVED"), say("no scenario detected it; it breaks ", refs("", f.Breaks))
+		if f.Saw != "" {
+			by = append(by, say("; saw "+f.Saw)...)
+		}
+	}
+	id := say(name, " ", ref("", f.ID))
+	if f.Title != "" && f.Title != f.ID {
+		id = append(id, say(": "+f.Title)...)
+	}
+	if f.Source != "" {
+		id = append(id, below("from "+f.Source))
+	}
+	if f.Killed {
+		id = append(id, below("breaks "+strings.Join(f.Breaks, ", ")))
+		if f.Saw != "" {
+			by = append(by, below("saw "+f.Saw))
+		}
+	}
+	out := rowOf(id, by)
+	out.id, out.kind = page.ID("fault", f.ID), strings.ToLower(name.text)
+	return out
+}
+
+// selftestVariants lists the legal variants that were blamed, or those that were not.
+func selftestVariants(r *bundle.SelftestReport, clean bool) section {
+	t := table{title: "Variants", columns: columns("Variant", "Blamed by"), noun: "variant", most: mostRuleRows, short: mostRuleRows, lines: true}
+	for _, v := range r.Variants {
+		name, by := say(badged(success, "clean"), " ", ref("", v.ID)), strings.Join(v.Once, ", ")
+		switch {
+		case v.Clean != clean:
+			continue
+		case !clean:
+			name, by = say(badged(failure, "BLAMED"), " ", ref("", v.ID), ", which is legal"), "by "+strings.Join(v.Failing, ", ")
+		case by != "":
+			by = "failed once, passed when run alone: " + by
+		}
+		t.rows = append(t.rows, rowOf(name, by))
+	}
+	s := section{
+		id: "variants", title: t.title, count: len(t.rows), body: blockOf(len(t.rows), t), bare: true,
+		note: "Each variant is a gateway that is unusual, but legal: no scenario may blame it.",
+	}
+	if !clean {
+		s.id, s.title = "blamed-variants", "Blamed variants"
+	}
+	return s
+}
+
+// selftestBlame counts the rules that faults break besides their own, and names those that no rule of the fault
+// explains. It has nothing without blame data.
+func selftestBlame(r *bundle.SelftestReport) section {
+	t := table{title: "Rules broken besides its own", columns: columns("Fault", "#Causes", "#Attached", "#Unattached"), noun: "fault", most: mostRuleRows, short: mostRuleRows}
+	var list items
+	unattached, most := 0, 0
+	for _, f := range r.Faults {
+		if f.Causes == nil {
+			continue
+		}
+		unattached, most = unattached+f.Unattached, max(most, len(f.Causes))
+		t.rows = append(t.rows, rowOf(say(ref("fault", f.ID)), len(f.Causes), len(f.Blame)-f.Unattached, f.Unattached))
+		if f.Misblamed() {
+			list.all = append(list.all, say(badged(failure, "BLAME"), ref("fault", f.ID), ", which breaks ", refs("", f.Breaks), "; causes: ", refs("", f.Causes)))
+		}
+		for _, b := range f.Blame {
+			if !b.Attached {
+				list.all = append(list.all, unattachedText(b))
+			}
+		}
+		for _, o := range f.Once {
+			list.all = append(list.all, say(badged(warning, "once"), ref("fault", f.ID), ", not when run alone: ", o))
+		}
+	}
+	sum := sayf("%s: %d unattached, at most %s", plural(len(t.rows), "fault"), unattached, plural(most, "cause"))
+	return section{
+		id: "blamed", title: t.title, count: unattached, body: blockOf(len(t.rows), t), note: "A fault should break no rule that does not follow from the rules that it names, and have at most two causes.",
+	}.with(blockOf(len(list.all), list)).with(blockOf(len(t.rows), sum))
+}
+
+// unattachedText is a rule that no rule of the fault explains, with the message.
+func unattachedText(b bundle.Blame) text {
+	t := say("  ", ref("", b.Rule))
+	if b.Cause != b.Rule {
+		t = append(t, say(", which follows from ", ref("", b.Cause))...)
+	}
+	if len(b.Scenarios) > 0 {
+		t = append(t, say(" in ", refs("", b.Scenarios), "; first on "+b.Axes.String())...)
+	}
+	return append(t, say(": saw ", b.Message)...)
+}
+
+// selftestIdle lists the scenarios that killed no fault.
+func selftestIdle(r *bundle.SelftestReport) section {
+	ids := slices.Sorted(slices.Values(r.IdleScenarios))
+	return section{id: "idle", title: "Scenarios that kill no fault", count: len(ids), body: blockOf(len(ids), say(refs("", ids)))}
 }
 
 // selftestScore counts the killed faults and the clean variants.

@@ -3,70 +3,57 @@ package reports
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/reports/page"
 )
 
-// mostRows limits the windows and events in a text.
-const mostRows = 40
-
-// soakTerminal draws a soak: the verdict, what changed when, what is wrong, the series, the windows, and the
-// verdict again on the last line, where a terminal ends.
-func soakTerminal(w io.Writer, r *bundle.SoakReport, s Style) error {
-	t := soakText{newCanvas(w, s), r}
-	t.block(painted{}, soakHeadline(r), plain)
-	t.verdict()
-	t.events()
-	t.findings()
-	t.series()
-	t.windows()
-	t.totals()
-	t.row()
-	t.verdict()
-	return t.err
-}
-
-type soakText struct {
-	*canvas
-	r *bundle.SoakReport
-}
-
-// soakHeadline returns the target and the plan.
-func soakHeadline(r *bundle.SoakReport) string {
-	target := line(r.Target.URL)
-	if r.Target.Embedded {
-		target += " (embedded reference gateway)"
+// soakDocument tells of a soak: what changed when, what is wrong, every series with its curve, and the windows.
+func soakDocument(r *bundle.SoakReport) *document {
+	d := &document{
+		kind: "Assay soak report", heading: "Soak: ", about: r.Target.URL, facts: soakFacts(r), early: true, footer: r.Tool.Name + " " + r.Tool.Version,
+		verdict: verdict{
+			look: loadLook(r.Verdict), word: strings.ToUpper(string(r.Verdict)), reasons: r.Reasons,
+			sentence: fmt.Sprintf("after %s in %s", soakTook(r.DurationMS), plural(len(r.Windows), "window")),
+		},
 	}
-	return fmt.Sprintf("%s · %s of %s planned in windows of %s · %s a second, %d held · seed %d",
-		target, soakTook(r.DurationMS), soakTook(r.Plan.DurationMS), soakTook(r.Plan.WindowMS), plural(int(r.Plan.Rate), "stream"), r.Plan.Held, r.Plan.Seed)
+	if r.Interrupted {
+		d.alarm = "The soak ended early: this covers only its beginning. --resume continues it."
+	}
+	if !r.Started.IsZero() {
+		d.details = facts{{"started", say(started(r.Started))}}
+	}
+	d.sections = []section{soakEvents(r), soakFindings(r), soakSeries(r), soakWindows(r), soakTotals(r)}
+	return d
+}
+
+// soakFacts are the target and the plan.
+func soakFacts(r *bundle.SoakReport) facts {
+	return facts{
+		{"target", say(loadTarget(r.Target))},
+		{"duration", sayf("%s of %s planned in windows of %s", soakTook(r.DurationMS), soakTook(r.Plan.DurationMS), soakTook(r.Plan.WindowMS))},
+		{"load", sayf("%s a second, %d held", plural(int(r.Plan.Rate), "stream"), r.Plan.Held)},
+		{"seed", sayf("seed %d", r.Plan.Seed)},
+	}
+}
+
+// soakHeadline returns the target and the plan on one line.
+func soakHeadline(r *bundle.SoakReport) string {
+	var parts []string
+	for _, f := range soakFacts(r) {
+		parts = append(parts, flat(f.value))
+	}
+	return strings.Join(parts, orderSep)
 }
 
 // soakTook returns a time with its hours and minutes: 8h0m0s.
 func soakTook(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).Round(time.Second).String()
-}
-
-// soakVerdictText returns the verdict and its first reason.
-func soakVerdictText(r *bundle.SoakReport) string {
-	text := fmt.Sprintf("%s after %s in %s", strings.ToUpper(string(r.Verdict)), soakTook(r.DurationMS), plural(len(r.Windows), "window"))
-	if r.Interrupted {
-		text += " (interrupted: --resume continues it)"
-	}
-	if n := len(r.Reasons); n > 0 {
-		text += ": " + line(r.Reasons[0])
-		if n > 1 {
-			text += fmt.Sprintf("; and %s", plural(n-1, "other reason"))
-		}
-	}
-	return text
-}
-
-func (t soakText) verdict() {
-	color := map[bundle.LoadVerdict]tint{bundle.LoadPass: green, bundle.LoadFail: red, bundle.LoadInconclusive: yellow}[t.r.Verdict]
-	t.block(painted{}, soakVerdictText(t.r), color)
 }
 
 // soakClock returns a time since the start: 7:30:00.
@@ -75,137 +62,121 @@ func soakClock(ms int64) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-func (t soakText) events() {
-	if len(t.r.Events) == 0 {
-		return
+func soakEvents(r *bundle.SoakReport) section {
+	t := table{title: "What changed", columns: columns("At", "What", "Message"), noun: "event"}
+	for _, e := range r.Events {
+		t.rows = append(t.rows, rowOf(soakClock(e.AtMS), e.Kind, e.Message))
 	}
-	t.row()
-	t.row(t.paint(bold, "What changed"))
-	for _, e := range t.r.Events[:min(len(t.r.Events), mostRows)] {
-		t.block(painted{text: "  " + soakClock(e.AtMS) + "  "}, e.Kind+": "+line(e.Message), plain)
-	}
-	t.more(len(t.r.Events), "event")
+	return section{id: "events", title: t.title, count: len(t.rows), body: blockOf(len(t.rows), t)}
 }
 
-func (t soakText) more(n int, noun string) {
-	if n > mostRows {
-		t.row(t.text(fmt.Sprintf("  and %s; --format json has all", plural(n-mostRows, "more "+noun))))
-	}
-}
-
-// findings draws the findings that do not decide: the others are the reasons.
-func (t soakText) findings() {
-	known := slices.DeleteFunc(slices.Clone(t.r.Findings), func(f bundle.SoakFinding) bool { return f.Decides })
-	if len(known) == 0 {
-		return
-	}
-	t.row()
-	t.row(t.paint(bold, "Worth knowing"))
-	for _, f := range known {
-		t.block(painted{text: "  "}, line(f.Message), plain)
-	}
-}
-
-func (t soakText) series() {
-	if len(t.r.Series) == 0 {
-		return
-	}
-	t.row()
-	t.row(t.paint(bold, "Leaks and drifts"))
-	for i := range t.r.Series {
-		s := &t.r.Series[i]
-		color := map[string]tint{"steady": green, "leaks": red, "drifts": red}[s.Verdict]
-		if s.Verdict == "inconclusive" {
-			color = yellow
+func soakFindings(r *bundle.SoakReport) section {
+	t := table{title: "Findings", columns: columns("Result", "Since", "Message"), noun: "finding"}
+	for _, f := range r.Findings {
+		result := badged(warning, "to know")
+		if f.Decides {
+			result = badged(failure, "fails")
 		}
-		t.block(painted{"  " + pad(s.Verdict, 13), color}, line(s.Message), plain)
+		t.rows = append(t.rows, rowOf(result, soakClock(f.SinceMS), f.Message))
 	}
+	return section{id: "findings", title: t.title, count: len(t.rows), body: blockOf(len(t.rows), t)}
 }
 
-func (t soakText) windows() {
-	if len(t.r.Windows) == 0 {
-		return
+func soakSeries(r *bundle.SoakReport) section {
+	t := table{title: "Leaks and drifts", columns: columns("Verdict", "#Windows", "Series", "Message"), noun: "series"}
+	for _, s := range r.Series {
+		l := map[string]look{"steady": success, "leaks": failure, "drifts": failure}[s.Verdict]
+		if l == (look{}) {
+			l = warning
+		}
+		t.rows = append(t.rows, rowOf(badged(l, s.Verdict), s.N, s.Name, s.Message))
 	}
-	t.row()
-	t.row(t.paint(bold, fmt.Sprintf("%-4s %-8s %8s %6s %7s %7s  %s", "", "until", "streams", "failed", "first", "p99", "verdict")))
-	shown := t.r.Windows
-	if len(shown) > mostRows { // those that are not pass, and the first and the last ones
-		shown = slices.DeleteFunc(slices.Clone(shown), func(w bundle.SoakWindow) bool {
-			return w.Verdict == bundle.LoadPass && w.Index > mostRows/4 && w.Index <= shown[len(shown)-1].Index-mostRows/4
-		})
-	}
-	for i := range shown[:min(len(shown), 2*mostRows)] {
-		t.window(&shown[i])
-	}
-	if n := len(t.r.Windows) - min(len(shown), 2*mostRows); n > 0 {
-		t.row(t.text(fmt.Sprintf("  %s left out; --format json has all", plural(n, "window"))))
-	}
+	return section{id: "series", title: t.title, count: len(t.rows), body: append(blockOf(len(t.rows), t), figures(soakCharts(r)))}
 }
 
-func (t soakText) window(w *bundle.SoakWindow) {
-	color := map[bundle.LoadVerdict]tint{bundle.LoadFail: red, bundle.LoadInconclusive: yellow}[w.Verdict]
-	word := string(w.Verdict)
-	if w.Warmup {
-		word = strings.TrimPrefix(word+", warm-up", "pass, ")
+// soakCharts draws each series over the soak, in minutes. The warm-up and the gaps are shaded.
+func soakCharts(r *bundle.SoakReport) []page.Chart {
+	const minute = 60_000.0
+	var bands []page.Band
+	if ms := r.Plan.WarmupMS; ms > 0 {
+		bands = append(bands, page.Band{Name: "warm-up", To: float64(ms) / minute})
 	}
-	if w.Partial {
-		word += ", cut"
+	for _, g := range r.Gaps[:min(len(r.Gaps), mostLines)] {
+		bands = append(bands, page.Band{Name: "gap", From: float64(g.FromMS) / minute, To: float64(g.ToMS) / minute})
 	}
-	t.row(t.text(fmt.Sprintf("%4d %-8s %8d %6d %7s %7s  ", w.Index, soakClock(w.ToMS), w.Streams.Completed, w.Streams.Outcomes.Failed(), shortSpan(w.Latency.FirstEvent.P50), shortSpan(w.Latency.FirstEvent.P99))),
-		t.paint(color, word))
-	if w.Verdict != bundle.LoadPass && w.Message != "" {
-		t.block(painted{text: "     "}, line(w.Message), plain)
+	var all []page.Chart
+	for i, s := range r.Series {
+		if i == mostLines {
+			break
+		}
+		scale, unit, label := 1.0, page.UnitCount, line(s.Name)
+		switch s.Unit {
+		case "bytes":
+			scale, label = 1<<20, label+", MiB"
+		case "us":
+			unit = page.UnitMicros
+		}
+		values := page.Series{Name: cut(line(s.Name), 40)}
+		for _, p := range s.Points {
+			values.Points = append(values.Points, page.Point{X: float64(p.AtMS) / minute, Y: p.Value / scale})
+		}
+		c := page.Chart{
+			ID: "series-" + strconv.Itoa(i+1), Title: capital(cut(label, 60)), Summary: "One value for each window. " + cut(line(s.Message), mostShort), Bands: bands,
+			X: page.Axis{Label: "minutes since the start", Unit: page.UnitCount, To: float64(r.DurationMS) / minute}, Y: page.Axis{Label: cut(label, 60), Unit: unit},
+			Series: []page.Series{values},
+		}
+		all = append(all, c.Ready())
 	}
+	return drawable(all...)
 }
 
-func (t soakText) totals() {
-	t.row()
-	r := t.r
-	t.put("streams", fmt.Sprintf("%d, %s", r.Totals.Streams, outcomesInWords(r.Totals.Outcomes)))
-	for _, name := range sortedWork(r.Totals.Work) {
+// soakWindows lists the windows: of many, those that are not pass, and the first and the last ones.
+func soakWindows(r *bundle.SoakReport) section {
+	t := table{title: "Windows", columns: columns("#", "Until", "Verdict", "#Streams", "#Failed", "#First p50", "#p99", "Message"), noun: "window"}
+	for i, w := range r.Windows {
+		if n := len(r.Windows); n > mostRows && w.Verdict == bundle.LoadPass && i >= mostRows/4 && i < n-mostRows/4 {
+			continue
+		}
+		word := string(w.Verdict)
+		if w.Warmup {
+			word = strings.TrimPrefix(word+", warm-up", "pass, ")
+		}
+		if w.Partial {
+			word += ", cut"
+		}
+		t.rows = append(t.rows, rowOf(w.Index, soakClock(w.ToMS), badged(loadLook(w.Verdict), word), w.Streams.Completed, w.Streams.Outcomes.Failed(),
+			shortSpan(w.Latency.FirstEvent.P50), shortSpan(w.Latency.FirstEvent.P99), w.Message))
+	}
+	body := blockOf(len(t.rows), t)
+	if left := len(r.Windows) - len(t.rows); left > 0 {
+		body = append(body, sayf("%s that passed left out; --format json has all", plural(left, "window")))
+	}
+	return section{id: "windows", title: t.title, count: len(r.Windows), body: body}
+}
+
+func soakTotals(r *bundle.SoakReport) section {
+	all := facts{{"streams", say(r.Totals.Streams, ", ", outcomesInWords(r.Totals.Outcomes))}}
+	for _, name := range slices.Sorted(maps.Keys(r.Totals.Work)) {
 		w := r.Totals.Work[name]
-		t.put("  "+name, workText(w))
+		text := fmt.Sprintf("%d done", w.Done)
+		if w.Failed > 0 {
+			text += fmt.Sprintf(", %d failed: %s", w.Failed, line(w.Example))
+		}
+		all = append(all, fact{name, say(text)})
 	}
-	t.put("ledger", ledgerText(&r.Totals.Ledger))
-	t.put("output", fmt.Sprintf("%d events, %s, every line checked", r.Totals.Events, bytesText(r.Totals.Bytes)))
-	if absent := absentClasses(r); absent != "" {
-		t.put("left out", absent+": the target has no such feature")
-	}
-	t.put("driver", engineText(&r.Driver))
-}
-
-// put draws a label and text.
-func (t soakText) put(label, text string) {
-	t.block(painted{text: loadLead(label)}, line(text), plain)
-}
-
-// workText counts the work of a class.
-func workText(w bundle.SoakWork) string {
-	text := fmt.Sprintf("%d done", w.Done)
-	if w.Failed > 0 {
-		text += fmt.Sprintf(", %d failed: %s", w.Failed, line(w.Example))
-	}
-	return text
-}
-
-func sortedWork(work map[string]bundle.SoakWork) []string {
-	var names []string
-	for name := range work {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// absentClasses lists the kinds of work that the target has no feature for.
-func absentClasses(r *bundle.SoakReport) string {
-	var names []string
+	all = append(all, fact{"ledger", say(ledgerText(&r.Totals.Ledger))},
+		fact{"output", say(r.Totals.Events, " events, ", bytesText(r.Totals.Bytes), ", every line checked")})
+	var absent []string // kinds of work
 	for _, c := range r.Plan.Classes {
 		if c.Absent {
-			names = append(names, line(c.Name))
+			absent = append(absent, c.Name)
 		}
 	}
-	return strings.Join(names, ", ")
+	if len(absent) > 0 {
+		all = append(all, fact{"left out", say(strings.Join(absent, ", ") + ": the target has no such feature")})
+	}
+	all = append(all, fact{"driver", say(engineText(&r.Driver))})
+	return section{id: "totals", title: "In all", body: []block{all}}
 }
 
 // soakAnnotations writes the reasons as annotations of GitHub Actions.

@@ -52,7 +52,7 @@ func soakJUnit(w io.Writer, r *bundle.SoakReport) error {
 		c.Error = problem
 	}
 	var text strings.Builder
-	if err := soakTerminal(&text, r, Style{Width: 100}); err != nil {
+	if err := writeText(&text, soakDocument(r), Style{Width: 100}); err != nil {
 		return fmt.Errorf("the text of the soak: %w", err)
 	}
 	c.output(text.String())

@@ -66,13 +66,13 @@ func soakSample() *bundle.SoakReport {
 }
 
 func TestTheTextOfASoak(t *testing.T) {
-	goldenDrawing(t, "soak", func(b *bytes.Buffer, s Style) error { return RenderSoak(b, FormatTerminal, soakSample(), s) })
+	goldenDrawing(t, "soak", func(b *bytes.Buffer, s Style) error { return Soak().Render(b, FormatTerminal, soakSample(), s) })
 }
 
 func TestTheFormatsOfASoak(t *testing.T) {
-	for _, format := range SoakFormats() {
+	for _, format := range Soak().Formats() {
 		var b bytes.Buffer
-		if err := RenderSoak(&b, format, soakSample(), Style{Width: 80}); err != nil || b.Len() == 0 {
+		if err := Soak().Render(&b, format, soakSample(), Style{Width: 80}); err != nil || b.Len() == 0 {
 			t.Errorf("%s: %d bytes, %v", format, b.Len(), err)
 		}
 		if format == FormatMarkdown || format == FormatJUnit {
@@ -80,10 +80,10 @@ func TestTheFormatsOfASoak(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := RenderSoak(&b, FormatCTRF, soakSample(), Style{}); err == nil || !strings.Contains(err.Error(), "the formats are") {
+	if err := Soak().Render(&b, FormatCTRF, soakSample(), Style{}); err == nil || !strings.Contains(err.Error(), "the formats are") {
 		t.Errorf("ctrf: %v", err)
 	}
-	if err := RenderSoak(&b, FormatJSON, soakSample(), Style{}); err != nil {
+	if err := Soak().Render(&b, FormatJSON, soakSample(), Style{}); err != nil {
 		t.Fatal(err)
 	}
 	var back bundle.SoakReport
@@ -99,9 +99,9 @@ func TestASoakOfAHostileTargetIsInert(t *testing.T) {
 	r.Target.URL, r.Reasons[0], r.Windows[11].Message, r.Series[0].Name, r.Series[0].Message = evil, evil, evil, evil, evil
 	r.Findings[0].Message, r.Events[0].Message, r.Gaps[0].Why = evil, evil, evil
 	r.Totals.Work["files"] = bundle.SoakWork{Done: 1, Failed: 1, Example: evil}
-	for _, format := range SoakFormats() {
+	for _, format := range Soak().Formats() {
 		var b bytes.Buffer
-		if err := RenderSoak(&b, format, r, Style{Width: 80}); err != nil {
+		if err := Soak().Render(&b, format, r, Style{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		if text := b.String(); strings.Contains(text, "\x1b[31m") || format == FormatHTML && strings.Contains(text, "<script>alert") || format == FormatMarkdown && strings.Contains(text, "<script>") {
@@ -115,12 +115,12 @@ func TestASoakThatDidNotEnd(t *testing.T) {
 	r := soakSample()
 	r.Interrupted = true
 	var b bytes.Buffer
-	if err := RenderSoak(&b, FormatTerminal, r, Style{Width: 60}); err != nil || !strings.Contains(b.String(), "--resume") {
+	if err := Soak().Render(&b, FormatTerminal, r, Style{Width: 60}); err != nil || !strings.Contains(b.String(), "--resume") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	empty := &bundle.SoakReport{Schema: bundle.SoakSchema, Verdict: bundle.LoadInconclusive, Reasons: []string{"no window was recorded"}}
-	for _, format := range SoakFormats() {
-		if err := RenderSoak(&b, format, empty, Style{Width: 60}); err != nil {
+	for _, format := range Soak().Formats() {
+		if err := Soak().Render(&b, format, empty, Style{Width: 60}); err != nil {
 			t.Errorf("%s: %v", format, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func TestTheTerminalReport(t *testing.T) {
 	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused()} {
 		t.Run(name, func(t *testing.T) {
-			goldenDrawing(t, "terminal-"+name, func(b *bytes.Buffer, s Style) error { return Terminal(b, r, s) })
+			goldenDrawing(t, "terminal-"+name, func(b *bytes.Buffer, s Style) error { return Conform().Render(b, FormatTerminal, r, s) })
 		})
 	}
 }
@@ -21,7 +21,7 @@ func TestTheTerminalReport(t *testing.T) {
 func draw(t *testing.T, r *bundle.Report, s Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Terminal(&b, r, s); err != nil {
+	if err := Conform().Render(&b, FormatTerminal, r, s); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -133,8 +133,8 @@ var errPipe = errors.New("pipe")
 func (brokenPipe) Write([]byte) (int, error) { return 0, errPipe }
 
 func TestAFailedWriteIsReturned(t *testing.T) {
-	for _, f := range Formats() {
-		if err := Render(brokenPipe{}, f, failing(), Style{}); !errors.Is(err, errPipe) {
+	for _, f := range Conform().Formats() {
+		if err := Conform().Render(brokenPipe{}, f, failing(), Style{}); !errors.Is(err, errPipe) {
 			t.Errorf("%s: error %v", f, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestAFailedWriteIsReturned(t *testing.T) {
 
 func TestAnUnknownFormatListsTheKnownOnes(t *testing.T) {
 	var b bytes.Buffer
-	err := Render(&b, "pdf", passing(), Style{})
+	err := Conform().Render(&b, "pdf", passing(), Style{})
 	if err == nil || !strings.Contains(err.Error(), "text, json, junit") || b.Len() > 0 {
 		t.Errorf("error %v, %d bytes written", err, b.Len())
 	}

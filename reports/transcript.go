@@ -263,7 +263,7 @@ func (t *transcript) tail() {
 			t.block(painted{in + "seen  ", dim}, line(v.Seen), plain)
 		}
 		if len(v.Counts) > 0 {
-			t.flow(painted{in + "orders  ", dim}, orderParts(v.Counts), orderSep)
+			t.flow(painted{in + "orders  ", dim}, orderParts(v.Counts))
 		}
 	}
 }

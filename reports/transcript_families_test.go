@@ -203,7 +203,7 @@ func TestAReportHoldsAnExcerptAroundTheFailure(t *testing.T) {
 			narrow(t, r.Scenarios[0].Transcript, 56)
 			for _, format := range []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown} {
 				var b bytes.Buffer
-				if err := Render(&b, format, r, Style{Width: 60}); err != nil {
+				if err := Conform().Render(&b, format, r, Style{Width: 60}); err != nil {
 					t.Fatal(err)
 				}
 				harmless(t, b.String())

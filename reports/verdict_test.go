@@ -78,7 +78,7 @@ func TestTheFormatsAgreeOnTheVerdict(t *testing.T) {
 	r.Coverage = &bundle.Coverage{Rules: 310, Tested: 12, Runs: 515, Planned: 20, Partial: true}
 	for _, format := range []string{FormatTerminal, FormatMarkdown, FormatHTML, FormatGitHub, FormatSummary} {
 		var b bytes.Buffer
-		if err := Render(&b, format, r, Style{Width: 100}); err != nil {
+		if err := Conform().Render(&b, format, r, Style{Width: 100}); err != nil {
 			t.Fatal(err)
 		}
 		if text := b.String(); !strings.Contains(strings.ToLower(text), "partial") || !strings.Contains(text, "12 of 310 rules of profile full were tested: each holds (exit 0)") {

@@ -40,7 +40,7 @@ func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
 		}
 		runs[i] = out
 	}
-	for _, format := range reports.Formats() {
+	for _, format := range reports.Conform().Formats() {
 		if d := cmp.Diff(render(t, format, runs[0].Report), render(t, format, runs[1].Report)); d != "" {
 			t.Errorf("report %s (-first +second):\n%s", format, d)
 		}
@@ -77,7 +77,7 @@ func render(t *testing.T, format string, r *bundle.Report) string {
 		}
 	}
 	var b bytes.Buffer
-	if err := reports.Render(&b, format, &normal, reports.Style{Width: 100, Verbose: true}); err != nil {
+	if err := reports.Conform().Render(&b, format, &normal, reports.Style{Width: 100, Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

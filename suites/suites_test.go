@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := reports.Terminal(&text, out.Report, reports.Style{Width: 120}); err != nil {
+	if err := reports.Conform().Render(&text, reports.FormatTerminal, out.Report, reports.Style{Width: 120}); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + text.String())

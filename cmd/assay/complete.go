@@ -36,7 +36,7 @@ func completions() map[string]cobra.CompletionFunc {
 			}
 			return split(ids(all, func(f zoo.Fault) string { return f.ID }))
 		}),
-		"format": complete(always(reports.Formats()...), only),
+		"format": complete(always(reports.Conform().Formats()...), only),
 		"http": complete(func(c *cobra.Command) []string {
 			if c.Name() == "serve" {
 				return []string{"1.1", "2"}

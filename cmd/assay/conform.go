@@ -208,7 +208,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	showEnd(ui, reports.Ending(out.Report), err)
 	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
 	err = errors.Join(err, writeKnown(io, f.writeKnown, out))
-	if err := errors.Join(err, f.output.write(io, drawing(reports.Render, out.Report))); err != nil {
+	if err := errors.Join(err, f.output.write(io, drawing(reports.Conform().Render, out.Report))); err != nil {
 		return defect(err)
 	}
 	return code(out.Report.Exit)

@@ -98,12 +98,5 @@ func diffRuns(io stdio, f diffFlags, a, b string) error {
 }
 
 func drawDiff(io stdio, f diffFlags, d *bundle.Diff) error {
-	switch f.format {
-	case "json":
-		return reports.DiffJSON(io.out.To, d)
-	case "markdown":
-		return reports.DiffMarkdown(io.out.To, d)
-	default:
-		return reports.Diff(io.out.To, d, style(io.out.To, f.verbose))
-	}
+	return reports.Diff().Render(io.out.To, f.format, d, style(io.out.To, f.verbose))
 }

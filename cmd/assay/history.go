@@ -60,7 +60,7 @@ write 2.0; deploy/grafana has a dashboard.`,
 		RunE: func(c *cobra.Command, args []string) error { return runHistory(c.Context(), io, f, args) },
 	}
 	fs := flagsOf(c)
-	fs.format(&f.format, "format on stdout: text, json, markdown", reports.HistoryFormats()...)
+	fs.format(&f.format, "format on stdout: text, json, markdown", reports.History().Formats()...)
 	fs.StringVar(&f.index, "index", "", "file with the index, a SQLite database (default: none)")
 	fs.BoolVar(&f.rebuild, "rebuild", false, "with --index: build it again")
 	fs.StringVar(&f.keep, "keep", "", "with --prune: the number of runs of each group to keep, or their age: 20, 30d")
@@ -119,7 +119,7 @@ func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) er
 		return usage(err)
 	}
 	h := history.Of(runs, skipped, version)
-	if err := reports.RenderHistory(io.out.To, f.format, h, style(io.out.To, false)); err != nil {
+	if err := reports.History().Render(io.out.To, f.format, h, style(io.out.To, false)); err != nil {
 		return defect(err)
 	}
 	var pruned error

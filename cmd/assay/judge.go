@@ -70,7 +70,7 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 		report.Changed = judge.Changed(b.Verdicts, verdicts)
 	}
 	reports.Annotate(report, b.Observations, verdicts, excerptWidth(io))
-	if err := f.output.write(io, drawing(reports.Render, report)); err != nil {
+	if err := f.output.write(io, drawing(reports.Conform().Render, report)); err != nil {
 		return defect(err)
 	}
 	return code(report.Exit)

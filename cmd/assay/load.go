@@ -205,7 +205,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 		end = reports.LoadEnding(r)
 	}
 	showEnd(ui, end, err)
-	return driven(io, f.output, reports.RenderLoad, r, err)
+	return driven(io, f.output, reports.Load().Render, r, err)
 }
 
 // crew returns the fleet of a run.

@@ -15,7 +15,7 @@ import (
 func TestAGatewayThatOpensNoStreamFails(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
-		"h2-rst": "outcomes     reset ", "silent": "accept_stall 2", "h2-silent": "stall 2",
+		"h2-rst": "outcomes    reset ", "silent": "accept_stall 2", "h2-silent": "stall 2",
 	} {
 		for _, engine := range []string{"fast", "portable"} {
 			t.Run(kind+" "+engine, func(t *testing.T) {

@@ -18,7 +18,7 @@ const maxMatrix = 64
 
 // drawMatrix compares the runs of several gateways. The exit code is 0 whatever they concluded.
 func drawMatrix(io stdio, f outputFlags, own string, args []string) error {
-	if err := f.only("--matrix has no format", reports.MatrixFormats()); err != nil {
+	if err := f.only("--matrix has no format", reports.Matrix().Formats()); err != nil {
 		return usage(err)
 	}
 	columns, err := matrixColumns(args)
@@ -31,7 +31,7 @@ func drawMatrix(io stdio, f outputFlags, own string, args []string) error {
 			return err
 		}
 	}
-	return defect(f.write(io, drawing(reports.RenderMatrix, matrix.Of(runs))))
+	return defect(f.write(io, drawing(reports.Matrix().Render, matrix.Of(runs))))
 }
 
 // column is one argument of report --matrix.

@@ -33,11 +33,11 @@ func (f *outputFlags) registerVerbose(c *cobra.Command) {
 }
 
 // formatNames lists the formats of --format and --report.
-func formatNames() string { return strings.Join(reports.Formats(), ", ") }
+func formatNames() string { return strings.Join(reports.Conform().Formats(), ", ") }
 
 // validate rejects unknown formats before any work.
 func (f *outputFlags) validate() error {
-	if !slices.Contains(reports.Formats(), f.format) {
+	if !slices.Contains(reports.Conform().Formats(), f.format) {
 		return fmt.Errorf("--format %q: want one of %s", f.format, formatNames())
 	}
 	for _, r := range f.reports {
@@ -45,7 +45,7 @@ func (f *outputFlags) validate() error {
 		if format == "sarif" {
 			return fmt.Errorf("--report %q: SARIF is a format of assay lint: a rule that a gateway breaks has no line in your files; the formats are %s", r, formatNames())
 		}
-		if !ok || path == "" || !slices.Contains(reports.Formats(), format) {
+		if !ok || path == "" || !slices.Contains(reports.Conform().Formats(), format) {
 			return fmt.Errorf("--report %q: want FORMAT=PATH; the formats are %s", r, formatNames())
 		}
 		if err := writable(path); err != nil {

@@ -81,7 +81,7 @@ func drawReport(io stdio, f outputFlags, own string, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(io, drawing(reports.Render, r)); err != nil {
+	if err := f.write(io, drawing(reports.Conform().Render, r)); err != nil {
 		return defect(err)
 	}
 	return code(r.Exit)
@@ -93,7 +93,7 @@ func redrawLoad(io stdio, f outputFlags, dir string) error {
 	if err != nil {
 		return usage(err)
 	}
-	return driven(io, f, reports.RenderLoad, s.Report, nil)
+	return driven(io, f, reports.Load().Render, s.Report, nil)
 }
 
 // redrawSoak renders the report of a stored soak.
@@ -105,7 +105,7 @@ func redrawSoak(io stdio, f outputFlags, dir string) error {
 	if err != nil {
 		return usage(err)
 	}
-	return driven(io, f, reports.RenderSoak, r, nil)
+	return driven(io, f, reports.Soak().Render, r, nil)
 }
 
 // merged returns the report of all shards; a single bundle keeps its own.

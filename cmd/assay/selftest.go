@@ -61,8 +61,8 @@ are disjoint and together all of them; each runs the reference gateway too.`,
 	fs.profile(&f.Profile, "only the scenarios of this profile, and the faults that break their rules: ")
 	fs.BoolVar(&f.Full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.shard, "shard", "", "run only part `K/N` of the faults and variants, for example 2/7")
-	formats := strings.Join(reports.SelftestFormats(), ", ")
-	fs.word(&f.format, "format", "text", formats, "one of "+formats, reports.SelftestFormats()...)
+	formats := strings.Join(reports.Selftest().Formats(), ", ")
+	fs.word(&f.format, "format", "text", formats, "one of "+formats, reports.Selftest().Formats()...)
 	fs.jobs(&f.Jobs)
 	fs.Uint64Var(&f.Seed, "seed", 1, "seed of all random choices")
 	return c
@@ -102,7 +102,7 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	case err != nil:
 		return defect(err)
 	}
-	if err := reports.RenderSelftest(io.out.To, f.format, report, style(io.out.To, false)); err != nil {
+	if err := reports.Selftest().Render(io.out.To, f.format, report, style(io.out.To, false)); err != nil {
 		return defect(err)
 	}
 	return code(report.Exit)

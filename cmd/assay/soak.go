@@ -137,7 +137,7 @@ func (f *soakFlags) complete(c *cobra.Command, args []string) (err error) {
 
 // soakFormats refuses the formats that the report of a soak does not have.
 func soakFormats(f outputFlags) error {
-	return f.only("a soak has no report in the format", reports.SoakFormats())
+	return f.only("a soak has no report in the format", reports.Soak().Formats())
 }
 
 func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed error) {
@@ -165,7 +165,7 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 	}
 	defer func() { failed = errors.Join(failed, stop()) }()
 	r, err := soak.Run(ctx, o)
-	return driven(io, f.output, reports.RenderSoak, r, err)
+	return driven(io, f.output, reports.Soak().Render, r, err)
 }
 
 // crew returns the fleet of a soak. Its workers stay from window to window.

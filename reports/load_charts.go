@@ -13,9 +13,9 @@ const farthest = 1e6
 
 // curveCharts draws the distributions of a run against the percentile, on a scale on
 // which each 9 takes as much room as the one before.
-func (v htmlLoad) curveCharts() []page.Chart {
+func curveCharts(r *bundle.LoadReport) []page.Chart {
 	var all, classes []page.Series
-	for _, c := range v.r.Curves {
+	for _, c := range r.Curves {
 		metric, class, _ := strings.Cut(c.Metric, "/")
 		s := page.Series{Name: cut(line(strings.ReplaceAll(metric, "_", " ")), 40)}
 		if class != "" {
@@ -85,8 +85,8 @@ func drawable(charts ...page.Chart) []page.Chart {
 
 // timelineCharts draws the run over time: streams begun and open, latencies, failures,
 // and the delay of the driver itself.
-func (v htmlLoad) timelineCharts() []page.Chart {
-	moments := v.r.Timeline
+func timelineCharts(r *bundle.LoadReport) []page.Chart {
+	moments := r.Timeline
 	if len(moments) == 0 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (v htmlLoad) timelineCharts() []page.Chart {
 		chart("first-event", "Time to the first event", "Percentiles of each interval.", page.UnitMicros, true, latencyLines(func(m *bundle.LoadMoment) *bundle.Latency { return &m.FirstEvent })...),
 		chart("gap", "Gap between events", "Percentiles of each interval.", page.UnitMicros, true, latencyLines(func(m *bundle.LoadMoment) *bundle.Latency { return &m.Gap })...),
 	}
-	if v.r.Streams.Outcomes.Failed() > 0 {
+	if r.Streams.Outcomes.Failed() > 0 {
 		charts = append(charts, chart("failed", "Failed streams", "Streams of each interval that failed.", page.UnitCount, false,
 			timeLine{"failed", func(m *bundle.LoadMoment) (float64, bool) { return float64(m.Outcomes.Failed()), true }}))
 	}
