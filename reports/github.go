@@ -15,10 +15,14 @@ const maxAnnotations = 9
 // maxAnnotation is the maximum length of the message of an annotation, in columns: a page of GitHub shows them in full.
 const maxAnnotation = 500
 
+// seeSummary says where the annotations are that the runner would drop.
+const seeSummary = "%d more, see the summary"
+
 // annotations writes workflow commands of GitHub Actions.
 type annotations struct {
 	b     strings.Builder
-	more  string         // where the reader finds what is left out
+	title string         // of the annotation that counts those left out
+	more  string         // that annotation, with the number as %d
 	wrote map[string]int // by kind
 	left  map[string]int
 }
@@ -47,7 +51,7 @@ func (a *annotations) put(n annotation) {
 func (a *annotations) writeTo(w io.Writer) error {
 	for _, kind := range []string{"error", "warning", "notice"} {
 		if n := a.left[kind]; n > 0 {
-			a.command(annotation{kind: kind, title: "Assay", message: fmt.Sprintf("%d more, see %s", n, a.more)})
+			a.command(annotation{kind: kind, title: a.title, message: fmt.Sprintf(a.more, n)})
 		}
 	}
 	_, err := io.WriteString(w, a.b.String())
@@ -93,7 +97,7 @@ func property(text string) string { return escapeProperty.Replace(line(text)) }
 // could not be judged is a warning, by reason.
 // Each kind has at most nine, and one that counts the others.
 func Annotations(w io.Writer, r *bundle.Report) error {
-	a := annotations{more: "the summary"}
+	a := annotations{title: "Assay", more: seeSummary}
 	word, sentence := verdictText(r)
 	a.put(annotation{kind: kindOf(r.Exit), title: "Assay: " + word, message: sentence})
 	if died := diedText(r); died != "" {
@@ -141,30 +145,26 @@ func annotated(p place, sentence string) string {
 	return strings.Join(parts, "\n")
 }
 
-// loadAnnotations writes the report of a load run as annotations of GitHub Actions: the verdict, and each
-// of its reasons as an error, or as a warning when the run is inconclusive.
+// loadAnnotations writes the report of a load run as annotations of GitHub Actions.
 func loadAnnotations(w io.Writer, r *bundle.LoadReport) error {
-	a := annotations{more: "the summary"}
-	a.put(annotation{kind: kindOf(r.Exit()), title: "Assay load: " + strings.ToUpper(string(r.Verdict)), message: streamsText(&r.Streams)})
-	kind := "error"
-	if r.Verdict == bundle.LoadInconclusive {
-		kind = "warning"
-	}
-	for _, reason := range r.Reasons {
-		a.put(annotation{kind: kind, title: "Assay load", message: cut(line(reason), maxAnnotation)})
-	}
-	return a.writeTo(w)
+	return reasonAnnotations(w, "Assay load", r.Verdict, r.Exit(), streamsText(&r.Streams), r.Reasons)
 }
 
-// MistakeAnnotations writes mistakes in files as annotations of GitHub Actions, each on its line.
-func MistakeAnnotations(w io.Writer, mistakes []Mistake) error {
-	a := annotations{more: "the log of the step"}
-	for _, m := range mistakes {
-		kind := m.level()
-		if kind == LevelNote {
-			kind = "notice"
-		}
-		a.put(annotation{kind: kind, title: m.Rule, message: m.Message, file: m.File, line: m.Line, column: m.Column})
+// soakAnnotations writes the report of a soak as annotations of GitHub Actions.
+func soakAnnotations(w io.Writer, r *bundle.SoakReport) error {
+	return reasonAnnotations(w, "Assay soak", r.Verdict, r.Exit(), cut(soakHeadline(r), maxAnnotation), r.Reasons)
+}
+
+// reasonAnnotations writes the verdict, and each of its reasons as an error, or as a warning when it is inconclusive.
+func reasonAnnotations(w io.Writer, title string, v bundle.LoadVerdict, exit int, about string, reasons []string) error {
+	a := annotations{title: "Assay", more: seeSummary}
+	a.put(annotation{kind: kindOf(exit), title: title + ": " + strings.ToUpper(string(v)), message: about})
+	kind := "error"
+	if v == bundle.LoadInconclusive {
+		kind = "warning"
+	}
+	for _, reason := range reasons {
+		a.put(annotation{kind: kind, title: title, message: cut(line(reason), maxAnnotation)})
 	}
 	return a.writeTo(w)
 }

@@ -50,15 +50,15 @@ func unescape(text string) string {
 
 func TestAnnotationsEscapeWhatTheRunnerReads(t *testing.T) {
 	var b bytes.Buffer
-	err := MistakeAnnotations(&b, []Mistake{
+	err := LintGitHub(&b, &bundle.LintReport{Findings: []bundle.LintFinding{
 		{Rule: "a:b,c%", Message: "50% of\n::stop-commands::x, y:", File: "my,own:file.yaml", Line: 3, Column: 5},
-		{Level: LevelNote, Message: "whole"}, {Level: LevelWarning, Message: "a tab\tand \r", File: "f"},
-	})
+		{Message: "whole"}, {Level: bundle.LintWarning, Message: "a tab\tand \r", File: "f"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "::error file=my%2Cown%3Afile.yaml,line=3,col=5,title=a%3Ab%2Cc%25::50%25 of%0A::stop-commands::x, y:\n" +
-		"::notice::whole\n" +
+		"::error::whole\n" +
 		`::warning file=f::a tab    and \x0d` + "\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", &b, want)

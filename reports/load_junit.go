@@ -30,14 +30,30 @@ func loadSuite(r *bundle.LoadReport) (junitSuite, error) {
 	for _, th := range r.Thresholds {
 		s.Cases = append(s.Cases, thresholdCase(th))
 	}
+	err := s.end("run", loadDocument(r), r.Verdict, r.Interrupted || r.Aborted != "", r.DurationMS)
+	return s, err
+}
+
+// end counts the cases, and appends the one of the run as a whole. It has the text report, and is red only where no
+// other case gives the reason.
+func (s *junitSuite) end(name string, d *document, v bundle.LoadVerdict, cutShort bool, ms int64) error {
 	for i := range s.Cases {
 		s.add(s.Cases[i].counts())
 	}
-	run, err := loadRunCase(r, s.junitCounts)
-	s.Cases = append(s.Cases, run)
-	s.add(run.counts())
-	s.Time = seconds(r.DurationMS)
-	return s, err
+	c := junitCase{Name: name, Class: s.Name, Time: seconds(ms)}
+	problem := loadProblem(name, strings.Join(d.verdict.reasons, "; "), d.verdict.reasons)
+	switch {
+	case v == bundle.LoadFail && s.Failures == 0:
+		c.Failure = problem
+	case cutShort, v == bundle.LoadInconclusive && s.Errors == 0:
+		c.Error = problem
+	}
+	var text strings.Builder
+	err := writeText(&text, d, Style{Width: 100})
+	c.output(text.String())
+	s.put(c)
+	s.Time = seconds(ms)
+	return err
 }
 
 func loadProperties(r *bundle.LoadReport) *junitProperties {
@@ -123,21 +139,4 @@ func thresholdCase(th bundle.LoadThreshold) junitCase {
 		c.Error = loadProblem("threshold", word+": "+detail, nil)
 	}
 	return c
-}
-
-// loadRunCase returns the case of the run. told counts the problems of the other cases.
-func loadRunCase(r *bundle.LoadReport, told junitCounts) (junitCase, error) {
-	c := loadCase("run")
-	c.Time = seconds(r.DurationMS)
-	problem := loadProblem("run", strings.Join(r.Reasons, "; "), r.Reasons)
-	switch {
-	case r.Verdict == bundle.LoadFail && told.Failures == 0:
-		c.Failure = problem
-	case r.Interrupted, r.Aborted != "", r.Verdict == bundle.LoadInconclusive && told.Errors == 0:
-		c.Error = problem
-	}
-	var text strings.Builder
-	err := writeText(&text, loadDocument(r), Style{Width: 100})
-	c.output(text.String())
-	return c, err
 }

@@ -10,35 +10,6 @@ import (
 	"assay/internal/bundle"
 )
 
-// The levels of a Mistake, in the words of SARIF.
-const (
-	LevelError   = "error"
-	LevelWarning = "warning"
-	LevelNote    = "note"
-)
-
-// Mistake is one mistake in a file that a user wrote: a script, a profile, a list of known
-// failures.
-type Mistake struct {
-	// Rule is a short id of the broken convention, such as lint.unknown-rule; code-scanning tools
-	// group by it.
-	Rule string
-	// Level is LevelError, LevelWarning or LevelNote; anything else counts as LevelError.
-	Level   string
-	Message string
-	File    string // as the user named it
-	Line    int    // from 1; 0 for the whole file
-	Column  int    // from 1, in characters; 0 for the whole line
-}
-
-// level returns the level in the words of SARIF.
-func (m *Mistake) level() string {
-	if m.Level == LevelWarning || m.Level == LevelNote {
-		return m.Level
-	}
-	return LevelError
-}
-
 // The elements of SARIF 2.1.0 that code-scanning tools read.
 type (
 	sarifLog struct {
@@ -92,39 +63,36 @@ type (
 	}
 )
 
-// SARIF writes the mistakes as a SARIF 2.1.0 log, for code-scanning tools; without
-// mistakes the log says that the tool ran and found none. It is a format of files that a
-// user wrote: a broken rule of a gateway has no line in the user's source, so conform
-// and load do not have it.
-func SARIF(w io.Writer, tool bundle.Tool, mistakes []Mistake) error {
+// LintSARIF writes the findings of a check of files as a SARIF 2.1.0 log, for code-scanning tools, which group them by
+// their rule; without findings the log says that the tool ran and found none. It is a format of files that a user
+// wrote: a broken rule of a gateway has no line in the user's source, so conform and load do not have it.
+func LintSARIF(w io.Writer, r *bundle.LintReport) error {
 	run := sarifRun{
-		Tool:        sarifTool{sarifDriver{Name: line(tool.Name), Version: line(tool.Version), Rules: []sarifRule{}}},
+		Tool:        sarifTool{sarifDriver{Name: line(r.Tool.Name), Version: line(r.Tool.Version), Rules: []sarifRule{}}},
 		Invocations: []sarifInvocation{{Successful: true}},
 		ColumnKind:  "unicodeCodePoints",
 		Results:     []sarifResult{},
 	}
 	rules := &run.Tool.Driver.Rules
-	for _, m := range mistakes {
-		id := line(m.Rule)
+	for _, f := range r.Findings {
+		id := line(f.Rule)
 		n := slices.Index(*rules, sarifRule{id})
 		if n < 0 {
 			n = len(*rules)
 			*rules = append(*rules, sarifRule{id})
 		}
-		run.Results = append(run.Results, sarifResult{
-			Rule: id, Index: n, Level: m.level(), Message: sarifMessage{clean(m.Message)}, Locations: m.locations(),
-		})
+		run.Results = append(run.Results, sarifResult{Rule: id, Index: n, Level: lintLevel(f), Message: sarifMessage{clean(lintSentence(f))}, Locations: sarifPlace(f)})
 	}
 	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-func (m *Mistake) locations() []sarifLocation {
-	if m.File == "" {
+func sarifPlace(f bundle.LintFinding) []sarifLocation {
+	if f.File == "" {
 		return nil
 	}
-	at := sarifPhysical{Artifact: sarifArtifact{fileURI(m.File)}}
-	if m.Line > 0 {
-		at.Region = &sarifRegion{Line: m.Line, Column: max(0, m.Column)}
+	at := sarifPhysical{Artifact: sarifArtifact{fileURI(f.File)}}
+	if f.Line > 0 {
+		at.Region = &sarifRegion{Line: f.Line, Column: max(0, f.Column)}
 	}
 	return []sarifLocation{{at}}
 }

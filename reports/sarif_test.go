@@ -10,10 +10,10 @@ import (
 
 var sarifTool010 = bundle.Tool{Name: "assay", Version: "0.1.0"}
 
-func sarif(t *testing.T, mistakes ...Mistake) []byte {
+func sarif(t *testing.T, findings ...bundle.LintFinding) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := SARIF(&b, sarifTool010, mistakes); err != nil {
+	if err := LintSARIF(&b, &bundle.LintReport{Tool: sarifTool010, Findings: findings}); err != nil {
 		t.Fatal(err)
 	}
 	conforms(t, "sarif-2.1.0.json", b.Bytes())
@@ -22,10 +22,10 @@ func sarif(t *testing.T, mistakes ...Mistake) []byte {
 
 func TestMistakesInSARIF(t *testing.T) {
 	golden(t, "mistakes.sarif", sarif(t,
-		Mistake{Rule: "lint.schema", Message: "an unknown key\n  id titel", File: "my scenarios/process/a.yaml", Line: 3, Column: 5},
-		Mistake{Rule: "lint.unknown-rule", Level: LevelWarning, Message: hostileText, File: "/abs/100%.yaml", Line: 7},
-		Mistake{Rule: "lint.schema", Level: LevelNote, Message: "empty", File: "c:d.yaml"},
-		Mistake{Rule: "lint.twice", Level: "from the future", Message: "two folders have it"},
+		bundle.LintFinding{Rule: "lint.schema", Message: "an unknown key\n  id titel", File: "my scenarios/process/a.yaml", Line: 3, Column: 5},
+		bundle.LintFinding{Rule: "lint.unknown-rule", Level: bundle.LintWarning, Message: hostileText, File: "/abs/100%.yaml", Line: 7},
+		bundle.LintFinding{Rule: "lint.schema", Level: bundle.LintWarning, Message: "empty", File: "c:d.yaml"},
+		bundle.LintFinding{Rule: "lint.twice", Level: "from the future", Message: "two folders have it"},
 	))
 }
 
@@ -60,6 +60,6 @@ func TestSARIFNamesAFileByAURI(t *testing.T) {
 func TestSARIFIsValidWhateverIsInTheFiles(t *testing.T) {
 	t.Parallel()
 	for _, text := range hostileTexts {
-		sarif(t, Mistake{Rule: text, Level: text, Message: text, File: text, Line: 1, Column: -1}, Mistake{Line: -1})
+		sarif(t, bundle.LintFinding{Rule: text, Level: text, Message: text, File: text, Line: 1, Column: -1}, bundle.LintFinding{Line: -1})
 	}
 }

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -177,18 +176,4 @@ func soakTotals(r *bundle.SoakReport) section {
 	}
 	all = append(all, fact{"driver", say(engineText(&r.Driver))})
 	return section{id: "totals", title: "In all", body: []block{all}}
-}
-
-// soakAnnotations writes the reasons as annotations of GitHub Actions.
-func soakAnnotations(w io.Writer, r *bundle.SoakReport) error {
-	a := annotations{more: "the summary"}
-	a.put(annotation{kind: kindOf(r.Exit()), title: "Assay soak: " + strings.ToUpper(string(r.Verdict)), message: cut(soakHeadline(r), maxAnnotation)})
-	kind := "error"
-	if r.Verdict == bundle.LoadInconclusive {
-		kind = "warning"
-	}
-	for _, reason := range r.Reasons {
-		a.put(annotation{kind: kind, title: "Assay soak", message: cut(line(reason), maxAnnotation)})
-	}
-	return a.writeTo(w)
 }

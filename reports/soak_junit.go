@@ -1,9 +1,7 @@
 package reports
 
 import (
-	"fmt"
 	"io"
-	"strings"
 
 	"assay/internal/bundle"
 )
@@ -39,25 +37,8 @@ func soakJUnit(w io.Writer, r *bundle.SoakReport) error {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	for i := range s.Cases {
-		s.add(s.Cases[i].counts())
+	if err := s.end("soak", soakDocument(r), r.Verdict, r.Interrupted, r.DurationMS); err != nil {
+		return err
 	}
-	c := named("soak")
-	c.Time = seconds(r.DurationMS)
-	problem := loadProblem("soak", strings.Join(r.Reasons, "; "), r.Reasons)
-	switch {
-	case r.Verdict == bundle.LoadFail && s.Failures == 0:
-		c.Failure = problem
-	case r.Interrupted, r.Verdict == bundle.LoadInconclusive && s.Errors == 0:
-		c.Error = problem
-	}
-	var text strings.Builder
-	if err := writeText(&text, soakDocument(r), Style{Width: 100}); err != nil {
-		return fmt.Errorf("the text of the soak: %w", err)
-	}
-	c.output(text.String())
-	s.Cases = append(s.Cases, c)
-	s.add(c.counts())
-	s.Time = seconds(r.DurationMS)
 	return writeJUnit(w, []junitSuite{s}, r.Started, r.DurationMS)
 }
