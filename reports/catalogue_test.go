@@ -130,18 +130,6 @@ func sampleSelftest() *bundle.SelftestReport {
 	}
 }
 
-func TestTheSelftest(t *testing.T) {
-	goldenDrawing(t, "selftest", func(b *bytes.Buffer, s Style) error { return Selftest().Render(b, FormatTerminal, sampleSelftest(), s) })
-	var b bytes.Buffer
-	if err := SelftestJSON(&b, sampleSelftest()); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "selftest.json", b.Bytes())
-	if !strings.Contains(b.String(), `"idle_scenarios": null`) {
-		t.Error("idle_scenarios is not null without a full run")
-	}
-}
-
 // sampleBlame is a full self-test: a fault with both kinds of blame, one with the maximum number of
 // causes, and one with too many.
 func sampleBlame() *bundle.SelftestReport {
@@ -164,16 +152,6 @@ func sampleBlame() *bundle.SelftestReport {
 		Score: 1, Exit: 1, IdleScenarios: []string{},
 		Faults: []bundle.FaultResult{lost, fault("exit-code-zeroed", []string{exit}, exit), three},
 	}
-}
-
-// The report has blame only if the self-test recorded it. Attached blame is only counted.
-func TestTheSelftestTellsOfBlame(t *testing.T) {
-	goldenDrawing(t, "selftest-blame", func(b *bytes.Buffer, s Style) error { return Selftest().Render(b, FormatTerminal, sampleBlame(), s) })
-	var b bytes.Buffer
-	if err := SelftestJSON(&b, sampleBlame()); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "selftest-blame.json", b.Bytes())
 }
 
 func TestTheSelftestTellsOfItsExitCode(t *testing.T) {

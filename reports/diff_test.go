@@ -1,14 +1,7 @@
 package reports
 
 import (
-	"bytes"
-	"strings"
-	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"assay/internal/bundle"
-	"assay/scenarios"
 )
 
 // changed is a comparison with one change of every kind.
@@ -58,59 +51,5 @@ func alike() *bundle.Diff {
 		New: []bundle.DiffScenario{}, Vanished: []bundle.DiffScenario{}, NewRules: []string{}, VanishedRules: []string{}, NewCauses: []string{}, GoneCauses: []string{},
 		Seen: []bundle.SeenChange{}, Features: []bundle.FeatureChange{}, Latency: []bundle.LatencyChange{},
 		Counts: []bundle.CountChange{{Name: "streams.opened", A: 100, B: 103}}, LatencyNote: "a report alone has no histograms",
-	}
-}
-
-func TestDiffOfRunsThatChangedAndOfLoadsThatDidNot(t *testing.T) {
-	for name, d := range map[string]*bundle.Diff{"changed": changed(), "alike": alike()} {
-		goldenDrawing(t, "diff-"+name, func(b *bytes.Buffer, s Style) error { return Diff().Render(b, FormatTerminal, d, s) })
-		t.Run(name+" as Markdown", func(t *testing.T) {
-			var b bytes.Buffer
-			if err := Diff().Render(&b, FormatMarkdown, d, Style{}); err != nil {
-				t.Fatal(err)
-			}
-			golden(t, "diff-"+name+".md", b.Bytes())
-			for _, bad := range []string{"\x1b", "<b>", "| & <"} {
-				if strings.Contains(b.String(), bad) {
-					t.Errorf("%q came through", bad)
-				}
-			}
-		})
-		t.Run(name+" as JSON", func(t *testing.T) {
-			var b bytes.Buffer
-			if err := Diff().Render(&b, FormatJSON, d, Style{}); err != nil {
-				t.Fatal(err)
-			}
-			golden(t, "diff-"+name+".json", b.Bytes())
-			valid(t, "diff", b.Bytes())
-		})
-	}
-}
-
-// valid checks a document against a published schema.
-func valid(t *testing.T, name string, document []byte) {
-	t.Helper()
-	text, err := scenarios.Schema(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:schema", schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("urn:schema")
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := compiled.Validate(value); err != nil {
-		t.Errorf("the document is not of schema %s: %v", name, err)
 	}
 }

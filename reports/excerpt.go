@@ -209,7 +209,7 @@ func shownText(s bundle.ScenarioResult) string {
 			continue
 		}
 		seen[r.Text] = true
-		parts = append(parts, string(r.Kind)+" "+triedText(r)+"\n"+strings.TrimRight(clean(r.Text), "\n"))
+		parts = append(parts, line(string(r.Kind))+" "+triedText(r)+"\n"+strings.TrimRight(clean(r.Text), "\n"))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -1,9 +1,6 @@
 package reports
 
 import (
-	"bytes"
-	"strings"
-	"testing"
 	"time"
 
 	"assay/internal/bundle"
@@ -21,31 +18,4 @@ func historySample() *bundle.History {
 	g.Flaky = []bundle.HistoryFlaky{{Rule: "process.kill.race", Flips: 9, Verdicts: "...F...F...F...F...F"}}
 	g.Trends = []bundle.HistoryTrend{{Name: "first_event.p50", Unit: "us", Recent: 1500, Usual: 1510}, {Name: "gap.p50", Unit: "us"}}
 	return &bundle.History{Schema: bundle.HistorySchema, Groups: []bundle.HistoryGroup{g}, Skipped: []bundle.HistorySkip{{Path: "nights/broken", Why: "it is not whole"}}}
-}
-
-func TestTheTextOfAHistory(t *testing.T) {
-	goldenDrawing(t, "history", func(b *bytes.Buffer, s Style) error { return History().Render(b, FormatTerminal, historySample(), s) })
-	var b bytes.Buffer
-	if err := History().Render(&b, FormatMarkdown, historySample(), Style{}); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "history-markdown.txt", b.Bytes())
-	if err := History().Render(&b, FormatHTML, historySample(), Style{}); err == nil {
-		t.Error("a history has no HTML")
-	}
-}
-
-func TestAHistoryOfHostileBundlesIsInert(t *testing.T) {
-	const evil = "<b>x</b>\x1b[31m|`y`"
-	h := historySample()
-	h.Groups[0].Target, h.Groups[0].Changes[0].Message, h.Groups[0].Changes[0].Name, h.Groups[0].Changes[0].Path, h.Groups[0].Flaky[0].Rule, h.Skipped[0].Why = evil, evil, evil, evil, evil, evil
-	for _, format := range []string{FormatTerminal, FormatMarkdown} {
-		var b bytes.Buffer
-		if err := History().Render(&b, format, h, Style{Width: 80}); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(b.String(), "\x1b[31m") || format == FormatMarkdown && strings.Contains(b.String(), "<b>") {
-			t.Errorf("%s: markup or escapes", format)
-		}
-	}
 }

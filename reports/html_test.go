@@ -3,12 +3,9 @@ package reports
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"golang.org/x/net/html"
 
@@ -135,16 +132,6 @@ func byID(t *testing.T, page []element, id string) element {
 	return element{}
 }
 
-func TestThePageOfARunIsWellMade(t *testing.T) {
-	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused(), "empty": {}, "undecided": {Exit: 5}} {
-		t.Run(name, func(t *testing.T) {
-			page := parsedPage(t, rendered(t, FormatHTML, r))
-			inert(t, page)
-			wellMade(t, page)
-		})
-	}
-}
-
 func TestThePageBeginsWithTheVerdictAndTheCauses(t *testing.T) {
 	page := parsedPage(t, rendered(t, FormatHTML, caused()))
 	if got := named(page, "h1")[0].text; !strings.Contains(got, "Not conformant") {
@@ -225,51 +212,6 @@ func TestTheOffendingByteIsMarked(t *testing.T) {
 	} {
 		if got := named(parsedPage(t, []byte(excerptHTML(text))), "mark"); len(got) != 0 {
 			t.Errorf("%s: the marks are %+v", name, got)
-		}
-	}
-}
-
-// Whatever string of a record is hostile, its page runs nothing of it and shows only text.
-func TestNoRecordMakesAPageRun(t *testing.T) {
-	t.Parallel()
-	draws := map[string]func(all bool) func(io.Writer) error{
-		"a run": func(all bool) func(io.Writer) error {
-			r := caused()
-			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return Conform().Render(w, FormatHTML, r, Style{}) }
-		},
-		"a run without causes": func(all bool) func(io.Writer) error {
-			r := failing()
-			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return Conform().Render(w, FormatHTML, r, Style{}) }
-		},
-		"a load run": func(all bool) func(io.Writer) error {
-			r := charted()
-			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return Load().Render(w, FormatHTML, r, Style{}) }
-		},
-		"a self-test": func(all bool) func(io.Writer) error {
-			r := tested()
-			infect(reflect.ValueOf(r).Elem(), all, 0)
-			return func(w io.Writer) error { return Selftest().Render(w, FormatHTML, r, Style{}) }
-		},
-	}
-	for name, draw := range draws {
-		for _, all := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, %v", name, all), func(t *testing.T) {
-				var b bytes.Buffer
-				if err := draw(all)(&b); err != nil {
-					t.Fatal(err)
-				}
-				inert(t, parsedPage(t, b.Bytes()))
-				text := b.String()
-				if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
-					t.Errorf("the page has %q", text[i:min(len(text), i+40)])
-				}
-				if !strings.Contains(text, "x1b") {
-					t.Error("nothing hostile was drawn")
-				}
-			})
 		}
 	}
 }

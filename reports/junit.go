@@ -203,7 +203,7 @@ func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
 // follow from a cause last, and describes every rule that has this verdict or another
 // bad one.
 func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProblem {
-	p := &junitProblem{Type: string(s.Verdict)}
+	p := &junitProblem{Type: line(string(s.Verdict))}
 	var text strings.Builder
 	if s.Title != "" {
 		fmt.Fprintf(&text, "%s\n", line(s.Title))
@@ -223,7 +223,7 @@ func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProbl
 				p.Message = follows + ": " + p.Message
 			}
 		}
-		fmt.Fprintf(&text, "\n%s  %s (%s)\n", v.Verdict, line(v.ID), line(v.Level))
+		fmt.Fprintf(&text, "\n%s  %s (%s)\n", line(string(v.Verdict)), line(v.ID), line(v.Level))
 		if follows != "" {
 			fmt.Fprintf(&text, "  %s\n", follows)
 		}
@@ -240,7 +240,7 @@ func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProbl
 		}
 	}
 	if p.Message == "" {
-		p.Message = string(s.Verdict)
+		p.Message = line(string(s.Verdict))
 	}
 	if s.Replay != "" {
 		fmt.Fprintf(&text, "\nreplay: %s\n", line(s.Replay))

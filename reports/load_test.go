@@ -43,10 +43,6 @@ func loaded() *bundle.LoadReport {
 	return r
 }
 
-func TestTheTextOfALoadReport(t *testing.T) {
-	goldenDrawing(t, "load", func(b *bytes.Buffer, s Style) error { return Load().Render(b, FormatTerminal, loaded(), s) })
-}
-
 func TestALoadReportNamesTheLoopsIfThereAreSeveral(t *testing.T) {
 	for loops, want := range map[int]string{0: "fast engine, 3.2 s", 1: "fast engine, 3.2 s", 4: "fast engine with 4 loops, 3.2 s"} {
 		if got := engineText(&bundle.LoadDriver{Engine: "fast", Loops: loops, CPUSeconds: 3.25}); !strings.HasPrefix(got, want) {

@@ -21,15 +21,6 @@ func rendered(t *testing.T, format string, r *bundle.Report) []byte {
 	return b.Bytes()
 }
 
-func TestTheMachineReadableReports(t *testing.T) {
-	golden(t, "failing.json", rendered(t, FormatJSON, failing()))
-	golden(t, "passing.json", rendered(t, FormatJSON, passing()))
-	golden(t, "caused.json", rendered(t, FormatJSON, caused()))
-	golden(t, "caused.xml", rendered(t, FormatJUnit, caused()))
-	golden(t, "failing.xml", rendered(t, FormatJUnit, failing()))
-	golden(t, "passing.xml", rendered(t, FormatJUnit, passing()))
-}
-
 func loadRendered(t *testing.T, format string, r *bundle.LoadReport) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"assay/internal/browser"
 	"assay/internal/bundle"
@@ -52,56 +49,6 @@ func compared() *bundle.Matrix {
 	return m
 }
 
-func TestAMatrixIsDrawnInEveryFormat(t *testing.T) {
-	goldenDrawing(t, "matrix", func(b *bytes.Buffer, s Style) error { return Matrix().Render(b, FormatTerminal, compared(), s) })
-	for format, file := range map[string]string{FormatMarkdown: "matrix.md", FormatJSON: "matrix.json"} {
-		t.Run(format, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := Matrix().Render(&b, format, compared(), Style{}); err != nil {
-				t.Fatal(err)
-			}
-			golden(t, file, b.Bytes())
-			bad := []string{"\x1b", "\u202e"}
-			if format == FormatMarkdown {
-				bad = append(bad, "<b>")
-			}
-			for _, text := range bad {
-				if strings.Contains(b.String(), text) {
-					t.Errorf("%q came through", text)
-				}
-			}
-		})
-	}
-}
-
-func TestAMatrixAsAPageHasEveryGatewayRuleAndWord(t *testing.T) {
-	var b bytes.Buffer
-	m := compared()
-	if err := Matrix().Render(&b, FormatHTML, m, Style{}); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll(b.String(), "<wbr>", "")
-	want := []string{"Must rules that differ", "Should rules that differ", "vendor &lt;b&gt;x&lt;/b&gt;", "What was seen", "unfinished: ", "1 rule: clean (ours)", "default-src &#39;none&#39;"}
-	for _, r := range m.Rules {
-		if r.Kind != bundle.MatrixSame {
-			want = append(want, r.ID)
-		}
-	}
-	for _, w := range append(m.Words, m.EndingWords...) {
-		want = append(want, w.Text)
-	}
-	for _, part := range want {
-		if !strings.Contains(text, part) {
-			t.Errorf("the page lacks %q", part)
-		}
-	}
-	for _, bad := range []string{"<b>", "\x1b", "\u202e", "http-equiv=\"refresh\"", " style=", " onclick="} {
-		if strings.Contains(text, bad) {
-			t.Errorf("%q came through", bad)
-		}
-	}
-}
-
 func TestAMatrixAsAPageIsAccessibleOnEveryScreen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "matrix.html")
@@ -124,41 +71,4 @@ func TestAMatrixAsAPageIsAccessibleOnEveryScreen(t *testing.T) {
 		t.Errorf("on a telephone the page is %d pixels too wide", n)
 	}
 	p.Quiet(t)
-}
-
-func TestAMatrixAsJSONMatchesItsPublishedSchema(t *testing.T) {
-	text, err := bundle.Schema("matrix")
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:schema", schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("urn:schema")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := Matrix().Render(&b, FormatJSON, compared(), Style{}); err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := compiled.Validate(document); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestAMatrixHasNoOtherFormat(t *testing.T) {
-	var b bytes.Buffer
-	if err := Matrix().Render(&b, FormatJUnit, compared(), Style{}); err == nil || b.Len() > 0 {
-		t.Errorf("JUnit: error %v, %d bytes", err, b.Len())
-	}
 }

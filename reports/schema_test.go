@@ -17,16 +17,22 @@ func conforms(t *testing.T, schema string, doc []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	valid(t, path, text, doc)
+}
+
+// valid validates a JSON document against a schema.
+func valid(t *testing.T, name string, schema, doc []byte) {
+	t.Helper()
+	of, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource(path, of); err != nil {
+	if err := c.AddResource(name, of); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile(path)
+	compiled, err := c.Compile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
