@@ -26,7 +26,7 @@ func causesOf(r *bundle.Report) []cause {
 			k.place.axes = []bundle.Axes{c.Axes}
 			if s := resultOf(r, c.Scenario, c.Axes); s != nil {
 				rules = s.Rules
-				k.place.title, k.place.again = s.Title, reproducersOf(*s, c.Rule)
+				k.place.again = reproducersOf(*s, c.Rule)
 			}
 		}
 		if i := slices.IndexFunc(rules, func(v bundle.RuleVerdict) bool { return v.ID == c.Rule }); i >= 0 {

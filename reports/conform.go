@@ -156,7 +156,7 @@ func (v *conform) open() section {
 	if len(told) > 0 {
 		noun = "other rule"
 	}
-	lead := part{text: "INCONCLUSIVE", as: asBadge, look: lookOf(bundle.Inconclusive)}
+	lead := badged(lookOf(bundle.Inconclusive), "INCONCLUSIVE")
 	list := items{short: 6}
 	for _, r := range all {
 		list.all = append(list.all, say("  "+r.where()+": ", quoted(r.saying()), below("rules: "+strings.Join(slices.Sorted(maps.Keys(r.rules)), ", "))))
@@ -176,7 +176,7 @@ func (v *conform) brief(id, title string, c bundle.Conclusion, note string) sect
 		if ids := f.scenarios(); len(ids) > 0 {
 			where = say(" in ", plural(len(ids), "scenario"))
 		}
-		label := part{text: label(c), as: asBadge, look: lookOf(c)}
+		label := badged(lookOf(c), label(c))
 		list.all = append(list.all, say(label, ref("rule", f.rule.ID), " (", f.rule.Level, ")", where, ": ", cmp.Or(f.places[0].verdict.Message, f.rule.Text), below(f.rule.Text)))
 	}
 	s := section{id: id, title: title, count: len(list.all), note: note, body: blockOf(len(list.all), list), bare: true}

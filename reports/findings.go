@@ -20,7 +20,6 @@ type finding struct {
 // result are one place.
 type place struct {
 	scenario string // "" for the whole run
-	title    string
 	axes     []bundle.Axes
 	verdict  bundle.RuleVerdict
 	replay   string // of the first permutation, like the fields below
@@ -66,7 +65,7 @@ func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
 	for _, s := range r.Scenarios {
 		for _, v := range s.Rules {
 			put(v, place{
-				scenario: s.ID, title: s.Title, axes: []bundle.Axes{s.Axes}, replay: s.Replay,
+				scenario: s.ID, axes: []bundle.Axes{s.Axes}, replay: s.Replay,
 				excerpt: s.Transcript, again: reproducersOf(s, v.ID),
 			})
 		}
@@ -121,16 +120,11 @@ func levelRank(level string) int {
 	return 3
 }
 
-// race is one scenario with the observed orders of its race.
+// race is one scenario with the observed orders of its race, as text.
 type race struct {
 	scenario string
 	axes     bundle.Axes
-	orders   string // as text
-	counts   map[string]int
-}
-
-func (r race) same(o race) bool {
-	return r.scenario == o.scenario && r.axes == o.axes && r.orders == o.orders
+	orders   string
 }
 
 // racesOf lists the races of a report, each once. It skips failed ones, which appear
@@ -142,8 +136,8 @@ func racesOf(r *bundle.Report) []race {
 			if troubles(s.Verdict) || sum(v.Counts) < 2 {
 				continue
 			}
-			n := race{s.ID, s.Axes, ordersText(v.Counts), v.Counts}
-			if !slices.ContainsFunc(races, n.same) {
+			n := race{s.ID, s.Axes, ordersText(v.Counts)}
+			if !slices.Contains(races, n) {
 				races = append(races, n)
 			}
 		}

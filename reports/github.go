@@ -131,10 +131,7 @@ func kindOf(exit int) string {
 // annotated returns what an annotation says of a broken rule: its sentence, what was seen,
 // and how to see it again.
 func annotated(p place, sentence string) string {
-	where := "the run as a whole"
-	if p.scenario != "" {
-		where = line(p.scenario) + " " + axesText(p.axes)
-	}
+	where := strings.TrimSpace(p.where() + " " + axesText(p.axes))
 	parts := []string{cut(where+": "+line(p.verdict.Message), maxAnnotation)}
 	if sentence != "" {
 		parts = append([]string{cut(line(sentence), maxAnnotation)}, parts...)

@@ -13,33 +13,19 @@ type look struct {
 	symbol string
 }
 
+// looks are how verdicts of rules and scenarios are shown.
+var looks = map[bundle.Conclusion]look{
+	bundle.Pass: {page.Good, "✓"}, bundle.Fail: {page.Bad, "✗"}, bundle.UnexpectedPass: {page.Bad, "‼"}, bundle.Error: {page.Bad, "⚠"},
+	bundle.Flaky: {page.Bad, "≠"}, bundle.Inconclusive: {page.Warn, "?"}, bundle.Advisory: {page.Warn, "!"}, bundle.Deviation: {page.Info, "≈"},
+	bundle.KnownFailure: {page.Info, "◆"}, bundle.Unsupported: {page.Mute, "–"}, bundle.NotRun: {page.Mute, "○"},
+}
+
+// lookOf returns how a verdict is shown; one of a later version is neutral.
 func lookOf(c bundle.Conclusion) look {
-	switch c {
-	case bundle.Pass:
-		return look{page.Good, "✓"}
-	case bundle.Fail:
-		return look{page.Bad, "✗"}
-	case bundle.UnexpectedPass:
-		return look{page.Bad, "‼"}
-	case bundle.Error:
-		return look{page.Bad, "⚠"}
-	case bundle.Flaky:
-		return look{page.Bad, "≠"}
-	case bundle.Inconclusive:
-		return look{page.Warn, "?"}
-	case bundle.Advisory:
-		return look{page.Warn, "!"}
-	case bundle.Deviation:
-		return look{page.Info, "≈"}
-	case bundle.KnownFailure:
-		return look{page.Info, "◆"}
-	case bundle.Unsupported:
-		return look{page.Mute, "–"}
-	case bundle.NotRun:
-		return look{page.Mute, "○"}
-	default: // of a later version
-		return look{page.Mute, "•"}
+	if l, ok := looks[c]; ok {
+		return l
 	}
+	return neutral
 }
 
 // verdictWord returns a verdict in words.
@@ -49,13 +35,13 @@ func verdictWord(c bundle.Conclusion) string { return strings.ReplaceAll(line(st
 func runLook(exit int) look {
 	switch exit {
 	case 0:
-		return look{page.Good, "✓"}
+		return success
 	case 1:
-		return look{page.Bad, "✗"}
+		return failure
 	case 4:
-		return look{page.Bad, "⚠"}
+		return looks[bundle.Error]
 	default:
-		return look{page.Warn, "?"}
+		return warning
 	}
 }
 

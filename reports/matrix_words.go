@@ -114,9 +114,8 @@ func verdictCell(c bundle.MatrixCell) string {
 
 // cellGroup are the gateways with equal cells.
 type cellGroup struct {
-	text    string
-	verdict bundle.Conclusion
-	names   []string
+	text  string
+	names []string
 }
 
 // cellGroups groups the gateways by the text of their cells, in the order of the columns.
@@ -126,7 +125,7 @@ func cellGroups(m *bundle.Matrix, r bundle.MatrixRule, text func(bundle.MatrixCe
 		name := line(m.Gateways[i].Name)
 		at := slices.IndexFunc(all, func(g cellGroup) bool { return g.text == text(c) })
 		if at < 0 {
-			all = append(all, cellGroup{text: text(c), verdict: c.Verdict, names: []string{name}})
+			all = append(all, cellGroup{text: text(c), names: []string{name}})
 			continue
 		}
 		all[at].names = append(all[at].names, name)

@@ -52,19 +52,5 @@ func (s Style) paint(t tint, text string) ink {
 	return ink("\x1b[" + string(t) + "m" + text + "\x1b[0m")
 }
 
-func tintOf(c bundle.Conclusion) tint {
-	switch c {
-	case bundle.Pass:
-		return green
-	case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass:
-		return red
-	case bundle.Error:
-		return magenta
-	case bundle.Inconclusive, bundle.Advisory:
-		return yellow
-	case bundle.Deviation, bundle.KnownFailure:
-		return cyan
-	default: // not tested
-		return dim
-	}
-}
+// tintOf is the colour of a verdict.
+func tintOf(c bundle.Conclusion) tint { return lookOf(c).tint() }

@@ -31,8 +31,6 @@ var chartStyle string
 type Document struct {
 	// Title is the title of the window.
 	Title string
-	// Lang is the language of the text; "" is en.
-	Lang string
 	// Body is the content of the page.
 	Body HTML
 	// Data are values that scripts read as JSON, by the id of their element.
@@ -61,12 +59,8 @@ func Write(w io.Writer, d Document) error {
 		}
 		data[chartsID] = d.Charts
 	}
-	lang := d.Lang
-	if lang == "" {
-		lang = "en"
-	}
 	var b bytes.Buffer
-	b.WriteString("<!doctype html>\n<html" + attr("lang", lang) + ">\n<head>\n<meta charset=\"utf-8\">\n")
+	b.WriteString("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
 	b.WriteString("<meta http-equiv=\"Content-Security-Policy\"" + attr("content", policy(sheet, scripts, d.Connect)) + ">\n")
 	b.WriteString("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
 	b.WriteString("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n")
