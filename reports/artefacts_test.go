@@ -73,13 +73,38 @@ func records() []record {
 	}
 }
 
+// empties are records without texts.
+func empties() []record {
+	return []record{
+		recorded("", "", Conform(), func() *bundle.Report { return &bundle.Report{Notes: []string{""}} }),
+		recorded("", "", Load(), func() *bundle.LoadReport {
+			return &bundle.LoadReport{Reasons: []string{""}, Metrics: bundle.LoadMetrics{Violations: []string{""}}, Sandboxes: &bundle.LoadSandboxes{Messages: []string{""}}}
+		}),
+		recorded("", "", Soak(), func() *bundle.SoakReport {
+			return &bundle.SoakReport{Reasons: []string{""}, Series: []bundle.SoakSeries{{}}, Windows: []bundle.SoakWindow{{}}, Findings: []bundle.SoakFinding{{}}, Events: []bundle.SoakEvent{{}}}
+		}),
+		recorded("", "", Matrix(), func() *bundle.Matrix { return &bundle.Matrix{} }),
+		recorded("", "", History(), func() *bundle.History { return &bundle.History{} }),
+		recorded("", "", Diff(), func() *bundle.Diff { return &bundle.Diff{Regressions: []bundle.VerdictChange{{}}} }),
+		recorded("", "", Selftest(), func() *bundle.SelftestReport {
+			return &bundle.SelftestReport{Faults: []bundle.FaultResult{{}}, Variants: []bundle.VariantResult{{}}}
+		}),
+	}
+}
+
 func TestEveryDocumentInEveryFormat(t *testing.T) {
-	for _, r := range records() {
+	for _, r := range append(records(), empties()...) {
 		render := r.render(false, false)
 		if r.text != "" {
 			goldenDrawing(t, r.text, func(b *bytes.Buffer, s Style) error { return render(b, FormatTerminal, s) })
 		}
 		var b bytes.Buffer
+		for _, format := range r.formats {
+			if err := render(&b, format, Style{Verbose: true}); err != nil {
+				t.Errorf("%s as %s: %v", r.text, format, err)
+			}
+		}
+		b.Reset()
 		if r.markdown != "" {
 			if err := render(&b, FormatMarkdown, Style{}); err != nil {
 				t.Fatal(err)

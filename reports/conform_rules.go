@@ -241,7 +241,7 @@ func (s scenarioRow) judged() text {
 }
 
 // evidence are the messages of the rules that do not hold, the bytes, and the command that runs the scenario again.
-func (s scenarioRow) evidence(excerpt bool) []block {
+func (s scenarioRow) evidence(excerpt bool) *foldable {
 	unmet := s.unmet()
 	var list items
 	for _, v := range unmet[:min(len(unmet), mostPlaces)] {
@@ -251,7 +251,7 @@ func (s scenarioRow) evidence(excerpt bool) []block {
 	if excerpt {
 		p.excerpt = s.Transcript
 	}
-	return []block{foldable{title: say(plural(len(unmet), "rule") + " not met"), body: []block{list, p}}}
+	return &foldable{title: say(plural(len(unmet), "rule") + " not met"), body: []block{list, p}}
 }
 
 // everything lists each scenario with each of its rules.

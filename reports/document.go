@@ -104,9 +104,9 @@ type (
 	}
 	row struct {
 		cells  []text
-		id     string  // the anchor of the row
-		kind   string  // what a filter may select
-		detail []block // folded below the first cell, on a page
+		id     string    // the anchor of the row
+		kind   string    // what a filter may select
+		detail *foldable // below the first cell, on a page
 	}
 	// figures are charts, on a page.
 	figures []page.Chart

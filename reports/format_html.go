@@ -222,8 +222,8 @@ func tableHTML(t table) page.HTML {
 		}
 		for i, c := range r.cells {
 			cell := textHTML(c)
-			if i == 0 {
-				cell += blocksHTML(r.detail)
+			if i == 0 && r.detail != nil {
+				cell += page.Details(page.Class("wide"), false, textHTML(r.detail.title), blocksHTML(r.detail.body))
 			}
 			out.Cells = append(out.Cells, cell)
 		}

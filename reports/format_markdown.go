@@ -128,7 +128,7 @@ func (m *markdown) block(b block) {
 	case items:
 		m.printf("\n")
 		for _, t := range b.all {
-			if t[0].as == asBadge {
+			if len(t) > 0 && t[0].as == asBadge {
 				t = append(text{strongly(t[0].text), {text: " "}}, t[1:]...)
 			}
 			m.printf("- %s\n", m.text(t))

@@ -304,7 +304,7 @@ func (t *textReport) more(in string, n int, noun string) {
 
 // item draws a text behind its badge, if it begins with one, or else with further lines indented.
 func (t *textReport) item(in string, one text, more int) {
-	if one[0].as == asBadge {
+	if len(one) > 0 && one[0].as == asBadge {
 		t.para(say(in, badged(one[0].look, one[0].text+"  ")), one[1:])
 		return
 	}
@@ -485,18 +485,13 @@ func (t *textReport) cards(all cards) {
 		if all.brief && i == fullCards && len(all.all) > fullCards+1 && !t.style.Verbose {
 			t.row(t.paint(bold, fmt.Sprintf("and %d more %ss (-v shows them in full)", len(all.all)-i, all.noun)))
 			for _, c := range all.all[i:] {
-				t.recap(c)
+				t.item("", say(badged(lookOf(c.rule.Verdict), pad(line(string(c.rule.Verdict)), 15)), c.rule.ID, "  ", faintly(c.about)), 0)
 				t.row("    ", t.paint(dim, cut(line(c.places[0].verdict.Message), t.n-4)))
 			}
 			return
 		}
 		t.card(all, c)
 	}
-}
-
-// recap draws a rule and how much it concerns on one line.
-func (t *textReport) recap(c card) {
-	t.listed(c.rule.Verdict, "", line(c.rule.ID), painted{c.about, dim})
 }
 
 // fullPlaces limits the places of a rule in full, unless Verbose is set.
@@ -604,17 +599,4 @@ func (t *textReport) placeHead(p place) {
 	if axes != "" {
 		t.block(painted{text: "  "}, axes, dim)
 	}
-}
-
-// listed draws a verdict, a name, and what is said of it at the right edge.
-func (c *canvas) listed(v bundle.Conclusion, indent, name string, right painted) {
-	verdict := pad(line(string(v)), 17)
-	right.text = line(right.text)
-	room := c.n - width(indent) - width(verdict) - 2
-	if room < width(name)+2+width(right.text) {
-		right.text = cut(right.text, max(0, room-width(name)-2))
-	}
-	name = cut(name, room)
-	fill := strings.Repeat(" ", max(0, room+2-width(name)-width(right.text)))
-	c.row(c.text(indent), c.paint(tintOf(v), verdict), c.text(name+fill), c.paint(right.tint, right.text))
 }

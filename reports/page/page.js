@@ -10,7 +10,7 @@
       if (e.tagName === "DETAILS") e.open = true;
       e.hidden = false;
     }
-    for (const d of target.querySelectorAll(":scope > td > details")) d.open = true;
+    for (const d of target.querySelectorAll(":scope > * > details")) d.open = true;
     target.scrollIntoView({ block: "start" });
   };
   addEventListener("hashchange", reveal);
