@@ -26,10 +26,9 @@ import (
 
 // certifyFlags are the flags of certify.
 type certifyFlags struct {
-	access targetFlags
-	lease  leaseFlags
-	quiet  quietFlag
-	child  childFlags
+	reachFlags
+	quiet quietFlag
+	child childFlags
 
 	claim, vendor, keyFile, level, out, selftest, format string
 	jobs                                                 int
@@ -77,8 +76,7 @@ Exit codes: 0 certified · 1 a requirement is not met · 5 one is undecided · 1
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return runCertify(c, io, f, args) },
 	}
-	f.access.register(c)
-	f.lease.register(c)
+	f.register(c)
 	f.quiet.register(c)
 	fs := flagsOf(c)
 	fs.StringVar(&f.claim, "profile", "", "what the product claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file (required)")
@@ -117,10 +115,7 @@ func (f *certifyFlags) prepare(fs flags, io stdio, args []string) (*certificatio
 	url := argument(args, 0)
 	c := &certification{certifyFlags: *f, io: io, words: fs.words(nil)}
 	var err error
-	if c.target, err = f.access.options(url); err != nil {
-		return nil, err
-	}
-	if err := f.lease.options(&c.target, f.child.exec); err != nil {
+	if c.target, err = f.options(url, f.child.exec); err != nil {
 		return nil, err
 	}
 	for _, need := range []struct{ flag, value, why string }{
@@ -261,8 +256,8 @@ func (c *certification) gather() (err error) {
 func (c *certification) suite() suites.Options {
 	return suites.Options{
 		Target: c.target, Profile: c.claim, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
-		Seed: c.access.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
-		Flags: c.words, CACert: c.access.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress(), nil),
+		Seed: c.reachFlags.target.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
+		Flags: c.words, CACert: c.reachFlags.target.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress(), nil),
 		Restart: c.restart,
 	}
 }
@@ -292,7 +287,7 @@ func (c *certification) withGateway(ctx context.Context, part func(target.Option
 func (c *certification) driver(t target.Options) (load.Options, error) {
 	engine, err := (&engineFlags{name: engineAuto}).choose()
 	return load.Options{
-		Target: t, Profile: c.claim, Version: version, Schedule: load.Schedule{Seed: c.access.seed}, Engine: engine, Fleet: localFleet(workerLine()),
+		Target: t, Profile: c.claim, Version: version, Schedule: load.Schedule{Seed: c.reachFlags.target.seed}, Engine: engine, Fleet: localFleet(workerLine()),
 	}, err
 }
 

@@ -15,10 +15,9 @@ import (
 // conformFlags are the flags of conform.
 type conformFlags struct {
 	suites.Options
-	target targetFlags
+	reachFlags
 	output outputFlags
 	memory memoryFlag
-	lease  leaseFlags
 	quiet  quietFlag
 	live   liveFlag
 	child  childFlags
@@ -86,12 +85,11 @@ built-in scenarios adds those.`,
 			return conform(c, io, f, args)
 		},
 	}
-	f.target.register(c)
+	f.register(c)
 	f.output.register(c)
 	f.output.registerCI(c)
 	f.output.registerVerbose(c)
 	f.memory.register(c)
-	f.lease.register(c)
 	f.quiet.register(c)
 	fs := flagsOf(c)
 	f.live.register(fs)
@@ -123,10 +121,7 @@ func (f *conformFlags) complete(fs flags, args []string) (err error) {
 	if f.again, err = f.takeAgain(fs, argument(args, 0)); err != nil {
 		return err
 	}
-	if f.Target, err = f.target.options(f.again.url); err != nil {
-		return err
-	}
-	if err := f.lease.options(&f.Target, f.child.exec); err != nil {
+	if f.Target, err = f.options(f.again.url, f.child.exec); err != nil {
 		return err
 	}
 	if f.child.wait < 0 || f.Budget < 0 {

@@ -10,9 +10,8 @@ import (
 )
 
 func newDoctor(io stdio) *cobra.Command {
-	var f targetFlags
+	var f reachFlags
 	var m memoryFlag
-	var l leaseFlags
 	var quiet quietFlag
 	var format string
 	c := &cobra.Command{
@@ -29,11 +28,8 @@ the gateway. The exit code is 3 when testing is impossible.`,
 		Args:              between(0, 1, "want at most one URL"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			t, err := f.options(argument(args, 0))
+			t, err := f.options(argument(args, 0), "")
 			if err != nil {
-				return usage(err)
-			}
-			if err := l.options(&t, ""); err != nil {
 				return usage(err)
 			}
 			io.guard.hide(t.Secrets())
@@ -41,7 +37,7 @@ the gateway. The exit code is 3 when testing is impossible.`,
 			if err != nil {
 				return usage(err)
 			}
-			release, err := l.create(c.Context(), io.quieted(quiet), &t)
+			release, err := f.lease.create(c.Context(), io.quieted(quiet), &t)
 			if err != nil {
 				return err
 			}
@@ -64,7 +60,6 @@ the gateway. The exit code is 3 when testing is impossible.`,
 	}
 	f.register(c)
 	m.register(c)
-	l.register(c)
 	quiet.register(c)
 	flagsOf(c).format(&format, "text or json", "text", "json")
 	return c

@@ -24,8 +24,7 @@ import (
 
 // driverFlags are those that load and soak share.
 type driverFlags struct {
-	target targetFlags
-	lease  leaseFlags
+	reachFlags
 	quiet  quietFlag
 	output outputFlags
 	engine engineFlags
@@ -33,8 +32,7 @@ type driverFlags struct {
 }
 
 func (f *driverFlags) register(fs flags, o *load.Options, lost fleet.Policy) {
-	f.target.register(fs.of)
-	f.lease.register(fs.of)
+	f.reachFlags.register(fs.of)
 	f.quiet.register(fs.of)
 	f.output.register(fs.of)
 	f.output.registerCI(fs.of)
@@ -45,11 +43,8 @@ func (f *driverFlags) register(fs flags, o *load.Options, lost fleet.Policy) {
 
 // complete sets the target of a run.
 func (f *driverFlags) complete(o *load.Options, url string) (err error) {
-	if o.Target, err = f.target.options(url); err != nil {
-		return err
-	}
 	o.Version = version
-	err = f.lease.options(&o.Target, "")
+	o.Target, err = f.options(url, "")
 	o.Target.Embedded = url == "" && f.lease.url == ""
 	return err
 }

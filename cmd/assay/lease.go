@@ -10,6 +10,26 @@ import (
 	"assay/internal/target"
 )
 
+// reachFlags reach a target: by its URL, or through a control plane.
+type reachFlags struct {
+	target targetFlags
+	lease  leaseFlags
+}
+
+func (f *reachFlags) register(c *cobra.Command) {
+	f.target.register(c)
+	f.lease.register(c)
+}
+
+// options returns the target at a URL, "" for none. exec is the command that starts it.
+func (f *reachFlags) options(url, exec string) (target.Options, error) {
+	o, err := f.target.options(url)
+	if err == nil {
+		err = f.lease.options(&o, exec)
+	}
+	return o, err
+}
+
 // leaseFlags test through a control plane: a sandbox of the run's own.
 type leaseFlags struct {
 	url, keyFile, template, sandboxURL string

@@ -15,9 +15,8 @@ import (
 // replayFlags are the flags of replay.
 type replayFlags struct {
 	suites.Options
-	target targetFlags
+	reachFlags
 	memory memoryFlag
-	lease  leaseFlags
 	axis   string
 	set    []string
 	times  int
@@ -46,9 +45,8 @@ is that of the scenario; 5 if it could not run.`,
 			return replay(c, io, f, args)
 		},
 	}
-	f.target.register(c)
+	f.register(c)
 	f.memory.register(c)
-	f.lease.register(c)
 	fs := flagsOf(c)
 	fs.StringVar(&f.Profile, "profile", "", "what the gateway claims to be (as for conform)")
 	fs.StringVar(&f.axis, "axis", "", "run only on this axis value, for example proto, or on all four: connect/json/1.1/identity")
@@ -59,11 +57,8 @@ is that of the scenario; 5 if it could not run.`,
 }
 
 func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
-	t, err := f.target.options(argument(args, 1))
+	t, err := f.options(argument(args, 1), "")
 	if err != nil {
-		return usage(err)
-	}
-	if err := f.lease.options(&t, ""); err != nil {
 		return usage(err)
 	}
 	io.guard.hide(t.Secrets())
