@@ -29,10 +29,14 @@ type Surface struct {
 	Probe Request
 	// Messages names what the surface sends, in the singular.
 	Messages string
+	// Types are the content types of its responses, "" for none; nil is any but that of a page.
+	Types []string
 	// Lines is the shape of the response to a POST to the path itself; "" is plain, like every other response.
 	Lines bundle.Shape
 	// Body is the content type of a request body that a script spells out; "" declares none.
 	Body string
+	// Port is that of the surface in a sandbox of a control plane; "" is the one of the daemon.
+	Port string
 	// Keeps is set for a surface with a state on which later steps of a script depend.
 	Keeps bool
 }
@@ -40,20 +44,24 @@ type Surface struct {
 // Request is a plain request: the path is below that of the surface.
 type Request struct{ Method, Path, Query, Body string }
 
-const json = "application/json"
+const (
+	json            = "application/json"
+	interpreterPort = "49999"
+)
 
 var table = []Surface{
 	{ID: Process, Feature: "process.start"},
 	{ID: Commands, Path: "/commands", Feature: "ndjson.commands", Messages: "stream of commands in NDJSON", Lines: bundle.ShapeNDJSON, Body: json},
-	{ID: Metrics, Path: "/metrics", Feature: "metrics.prometheus", Probe: Request{Method: "GET"}, Messages: "Prometheus exposition"},
+	{ID: Metrics, Path: "/metrics", Feature: "metrics.prometheus", Probe: Request{Method: "GET"}, Messages: "Prometheus exposition",
+		Types: []string{"", "text/plain", "application/openmetrics-text"}},
 	{ID: Health, Path: "/health", Feature: "health", Probe: Request{Method: "GET"}, Messages: "success"},
 	{ID: Stdio, Path: "/attach", Feature: "stdio.ws", Messages: "WebSocket"},
 	// The path is the home directory, which every target has and none downloads.
 	{ID: Files, Path: "/files", Feature: "files", Probe: Request{Method: "GET", Query: "path=."}, Messages: "error of the files surface",
 		Body: "application/octet-stream", Keeps: true},
 	{ID: Execute, Path: "/execute", Feature: "execute", Probe: Request{Method: "POST", Body: `{"code":""}`}, Messages: "stream of a code execution",
-		Lines: bundle.ShapeExecute, Body: json, Keeps: true},
-	{ID: Contexts, Path: "/contexts", Feature: "execute", Body: json, Keeps: true},
+		Lines: bundle.ShapeExecute, Body: json, Port: interpreterPort, Keeps: true},
+	{ID: Contexts, Path: "/contexts", Feature: "execute", Body: json, Port: interpreterPort, Keeps: true},
 	{ID: Control, Feature: "control-plane", Probe: Request{Method: "GET", Path: "v2/sandboxes", Query: "limit=1"}, Messages: "list of sandboxes",
 		Body: json, Keeps: true},
 }

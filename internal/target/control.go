@@ -30,14 +30,13 @@ const (
 	trafficTokenHeader = "e2b-traffic-access-token"
 	apiKeyHeader       = "x-api-key"
 	daemonPort         = "49983"
-	interpreterPort    = "49999"
 )
 
 // Place is the address of a sandbox, as the control plane answers it.
 type Place struct {
 	ID, Domain                string
 	AccessToken, TrafficToken string
-	// Surface is that of the request: execute has another port.
+	// Surface is that of the request: some have another port.
 	Surface string
 }
 
@@ -65,10 +64,7 @@ func (t *Target) Sandbox(p Place) (*Target, error) {
 	o := t.Options()
 	o.Unsent, o.Token = cmp.Or(o.Unsent, o.Token), p.AccessToken
 	o.TokenScheme = "" // the protocol of sandboxes says where their token is
-	port := daemonPort
-	if p.Surface == surface.Execute {
-		port = interpreterPort
-	}
+	port := cmp.Or(surface.Of(p.Surface).Port, daemonPort)
 	base := o.URL
 	if o.Control.URL != "" {
 		base = o.Control.URL

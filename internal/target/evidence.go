@@ -85,16 +85,14 @@ func startsUndeclared(codec string, body []byte) bool {
 // hasOwnType reports whether a response has a content type of its surface. The surfaces of plain
 // HTTP may have any but that of a page, or none if there is a body.
 func hasOwnType(s bundle.Exchange, body []byte) bool {
-	kind := contentType(s)
+	kind, types := contentType(s), surface.Of(s.Surface).Types
 	switch {
 	case s.RPC != "":
 		return isProtocolType(s)
 	case kind == "text/html", looksLikeHTML(body), kind == "" && len(body) == 0:
 		return false
-	case s.Surface == surface.Metrics:
-		return slices.Contains([]string{"", "text/plain", "application/openmetrics-text"}, kind)
 	}
-	return true
+	return types == nil || slices.Contains(types, kind)
 }
 
 // foreignWords says what came instead of the messages of a surface.
