@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -133,17 +132,6 @@ func (x *onTTY) ends(code int) {
 	if d := cmp.Diff(x.before, x.modes()); d != "" {
 		x.t.Errorf("the terminal is not as it was (-before +after):\n%s", d)
 	}
-}
-
-// gatewayFor starts a gateway for a test.
-func gatewayFor(t *testing.T, o gateway.Options) *gateway.Gateway {
-	t.Helper()
-	g, err := gateway.Start(context.WithoutCancel(t.Context()), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Close() })
-	return g
 }
 
 var attachSurfaces = []string{"ws", "process"}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/testkit"
 )
@@ -37,6 +39,17 @@ func started(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err 
 		t.Fatal(err)
 	}
 	return c, out, err
+}
+
+// gatewayFor starts a gateway for a test.
+func gatewayFor(t *testing.T, o gateway.Options) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.Start(context.WithoutCancel(t.Context()), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	return g
 }
 
 // observed is the file of a run that is not empty after the first observation.
