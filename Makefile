@@ -31,11 +31,11 @@ debian: ## install the Debian packages that tests use (needs root); without them
 #   test-plain     without, for the same reason: PURE, which starts no goroutine of its own, and of the units the files with the
 #                  build tag !race, which measure memory, open a browser, or compute much in one goroutine
 # What takes longer, and all packages with the race detector, is nightly.
-BLACKBOX := ./cmd/assay ./internal/selftest ./suites ./sdk
-PURE     := ./docs ./internal/history/... ./internal/judge/... ./internal/secret ./internal/soak/trend ./internal/wire/... ./reports/... ./scenarios
+BLACKBOX := ./cmd/assay ./internal/command/selftest ./suites ./sdk
+PURE     := ./docs ./internal/command/history/... ./internal/judge/... ./internal/base/secret ./internal/load/soak/trend ./internal/wire/... ./reports/... ./scenarios
 UNIT      = $$( ($(GO) list $(EARLY) && $(GO) list ./...) | awk '!seen[$$0]++' | grep -vxF "$$($(GO) list $(BLACKBOX) $(PURE))")
 # The units that take longest begin first, so that none of them runs alone at the end.
-EARLY    := ./internal/load/fast ./internal/target ./internal/engine ./fakes/gateway ./internal/load/portable ./internal/fleet
+EARLY    := ./internal/load/fast ./internal/target ./internal/engine ./fakes/gateway ./internal/load/portable ./internal/load/fleet
 TAGGED    = $(shell git grep -l '^//go:build !race' -- '*_test.go' ':!cmd' ':!reports')
 
 # $(call gotest,NAME) runs `go test`, without vet, which the linters include. It prints a line for each package, what fails and
@@ -167,11 +167,11 @@ nightly-race: debian # what `make test` runs without the race detector
 nightly-selftest: build # a seventh of the faults and variants, with every scenario on all axes
 	bin/assay selftest --full --shard $(DAY)/7
 nightly-busy: # nothing right is blamed on a busy machine
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(BUSY)' ./internal/selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(BUSY)' ./internal/command/selftest
 nightly-starved: # nor on one that is far too busy, where what is wrong is still found
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -parallel 5 -run '$(STARVED)' ./internal/selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -parallel 5 -run '$(STARVED)' ./internal/command/selftest
 nightly-mix: build debian # nor among builds, loads, browsers and a disk that is written
-	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(MIX)' ./internal/selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 55m -run '$(MIX)' ./internal/command/selftest
 nightly-scenarios: build # slow and destructive scenarios, and the tests of the units that take long
 	bin/assay conform --slow --destructive --strict
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -timeout 50m -parallel 8 $(UNIT)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // axesText abbreviates several permutations: "connect/{json,proto}/1.1/identity" if

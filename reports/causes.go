@@ -3,7 +3,7 @@ package reports
 import (
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // cause is one cause of failures with the place that shows it best.

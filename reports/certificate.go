@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports/page"
 )
 

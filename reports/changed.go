@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // changedBody lists the verdicts that differ from the stored ones.

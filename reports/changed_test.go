@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func sampleChanges() []bundle.Change {

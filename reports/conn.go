@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // stampColumns is the width of the time and direction on the left.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The elements of a report in the Common Test Report Format, CTRF.

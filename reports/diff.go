@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // diffDocument tells of a comparison: the differences in setup, then the verdicts that got worse, got better or

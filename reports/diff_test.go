@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // changed is a comparison with one change of every kind.

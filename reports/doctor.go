@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Doctor draws an examination: one line per check, advice for checks that are not ok,

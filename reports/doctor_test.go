@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestDoctorOfAMachineAndATargetWithEveryState(t *testing.T) {

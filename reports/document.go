@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports/page"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // mark is an offset in a body or connection that breaks a rule.

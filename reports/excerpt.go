@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Annotate adds an excerpt of the transcript, n columns wide, to each cause and to the

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Many causes leave each a few lines. The header fields that a verdict names are among them, in full; others are not.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // finding is one rule with one verdict, and every place with that verdict.

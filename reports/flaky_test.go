@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // wavering is the report of a run with a flaky rule.

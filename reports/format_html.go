@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports/page"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // sound maps each machine format to a check of a whole document.

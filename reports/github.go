@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // A runner of GitHub Actions shows ten annotations of a kind per step, and drops the rest

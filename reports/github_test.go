@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // ghCommand is a workflow command as the runner reads it.

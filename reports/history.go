@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // mostTrends limits the figures of a group.

@@ -3,7 +3,7 @@ package reports
 import (
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func historySample() *bundle.History {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/browser"
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
+	"assay/internal/testkit/browser"
 )
 
 // pageOf writes a page into a file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // charted is the report of a load run with a timeline and curves.

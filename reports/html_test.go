@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // element is an element of a parsed page, with its attributes and its text.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // JSON writes exactly one JSON value, the report of schema assay.report/v1, and a

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The elements of JUnit XML as CI systems read them, and no others: Jenkins' xUnit plugin

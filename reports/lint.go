@@ -3,7 +3,7 @@ package reports
 import (
 	"io"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // LintJSON writes the result of a check of files as one JSON value of schema assay.lint/v1.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func lintReport(n int) *bundle.LintReport {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // loadDocument tells of a load run: the thresholds, the latencies as curves and over time, the streams, the counters,

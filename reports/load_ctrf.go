@@ -3,7 +3,7 @@ package reports
 import (
 	"io"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // ctrfLoad is what extra has of a load run.

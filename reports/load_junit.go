@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // loadJUnit writes JUnit XML: one testsuite with a testcase for the streams (for each

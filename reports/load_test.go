@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // loaded is the report of a load run with a failure of every kind.

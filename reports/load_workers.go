@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // mostWorkers bounds the list of workers; those that were lost are always listed.

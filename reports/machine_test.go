@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func rendered(t *testing.T, format string, r *bundle.Report) []byte {

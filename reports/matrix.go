@@ -3,7 +3,7 @@ package reports
 import (
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports/page"
 )
 

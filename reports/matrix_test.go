@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/internal/browser"
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
+	"assay/internal/testkit/browser"
 )
 
 // compared is a matrix with rows of every kind, on three gateways.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // matrixEndingNote explains the second column of a gateway.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // direction is the direction of a moment on a connection.

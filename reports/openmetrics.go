@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // exposition writes metrics as OpenMetrics text that the parser of Prometheus' older text

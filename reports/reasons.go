@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // reason is a reason why rules have no verdict, with the rules and runs.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 var (

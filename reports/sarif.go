@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The elements of SARIF 2.1.0 that code-scanning tools read.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 var sarifTool010 = bundle.Tool{Name: "assay", Version: "0.1.0"}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // scopeOf says what a run did not test and which deviations its profile allowed.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // selftestSuites returns a suite of the faults and one of the variants. A fault that survived, or

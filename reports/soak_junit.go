@@ -3,7 +3,7 @@ package reports
 import (
 	"io"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // soakJUnit writes JUnit XML: one testsuite with a testcase for losses, counters, each series, injected faults,

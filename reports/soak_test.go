@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // soakSample is a soak that leaks memory from its fifth minute on, with a gap, a lost stream and an injected fault.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -1,6 +1,6 @@
 package reports
 
-import "assay/internal/bundle"
+import "assay/internal/record/bundle"
 
 // Style is the style of a terminal report. The zero value has 80 columns, no colours,
 // and shows only failures.

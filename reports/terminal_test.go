@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func draw(t *testing.T, r *bundle.Report, s Style) string {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"assay/internal/termsafe"
+	"assay/internal/base/termsafe"
 )
 
 // clean makes untrusted text safe for a terminal and for XML, with tabs as four spaces.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Transcript draws an observation for `replay`. Per iteration it lists the calls with

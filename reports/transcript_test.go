@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // verdictText returns the verdict in a word and a sentence that says what was shown and explains the exit code.

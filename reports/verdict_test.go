@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // ran returns the report of a run with one run for each conclusion, each with one rule.

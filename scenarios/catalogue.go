@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Rule is one requirement.

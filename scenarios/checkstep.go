@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/surface"
+	"assay/internal/record/surface"
 )
 
 // checkStep checks one step: its references, and fields that exclude each other.

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 )
 
 // The limits of a file of the catalogue.

@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"assay/internal/envd/call"
-	"assay/internal/surface"
+	"assay/internal/record/surface"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // axisFeatures maps the values of the axes to the features that they need. Identity needs none.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The symptoms and rules of a foundation must exist. A rule of the same or a lower rank never

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // ConfigName is the name of the file with flags that every command reads.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Known is a list of known failures: the expected failures of a target, each with a reason

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The checks of LintAll that are about more than the form of one file. The form of a file is the check

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // known checks a list of known failures: its form, and that each entry can match something of the

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // linted checks files of the folder "my", and returns what was found as FILE:LINE CHECK MESSAGE, and the kinds.

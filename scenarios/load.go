@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 )
 
 //go:embed rules.yaml */*.yaml

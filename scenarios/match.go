@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // About is the part of an exchange on which a field of a Match depends.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 )
 
 // LoadDir returns the catalogue of a user's folder: its scripts, as AREA/NAME.yaml or NAME.yaml,

@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/bundle"
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
+	"assay/internal/record/bundle"
 )
 
 // ProfileNames lists the embedded profiles, sorted.

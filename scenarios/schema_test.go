@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/surface"
+	"assay/internal/record/surface"
 )
 
 // definition finds the object form of a part of a schema.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/surface"
+	"assay/internal/record/surface"
 )
 
 // Call describes the request that a step makes, whatever the kind of step.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 )
 
 func TestParseSpan(t *testing.T) {

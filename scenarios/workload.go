@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 )
 
 // Workload is the file of a load plan: the kinds of streams, and when they start. Zero

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // BenchmarkCatalogue runs the whole catalogue against the embedded gateway.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assay/internal/bundle"
-	"assay/internal/diff"
+	"assay/internal/judge/diff"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/testkit"
 	"assay/reports"

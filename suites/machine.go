@@ -3,7 +3,7 @@ package suites
 import (
 	"fmt"
 
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 // The file descriptors of a run: those of the program itself, those of the scenario of the

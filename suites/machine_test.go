@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 func TestJobsFitTheDescriptors(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"assay/internal/bundle"
 	"assay/internal/engine"
+	"assay/internal/record/bundle"
 )
 
 // Replay runs one scenario, repeat times (at least once) on each of its axes selected by

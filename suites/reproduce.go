@@ -10,9 +10,9 @@ import (
 
 	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
 	"assay/internal/engine"
-	"assay/internal/reproduce"
+	"assay/internal/engine/reproduce"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )

@@ -14,7 +14,7 @@ import (
 
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/testkit"
 )

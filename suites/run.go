@@ -12,13 +12,13 @@ import (
 
 	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/judge"
 	"assay/internal/judge/known"
 	"assay/internal/judge/outcome"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

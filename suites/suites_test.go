@@ -11,8 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/testkit"
 	"assay/reports"

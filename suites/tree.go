@@ -12,8 +12,8 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 	"github.com/onsi/ginkgo/v2/types"
 
-	"assay/internal/bundle"
 	"assay/internal/engine"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"assay/fakes/hostile"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 // limits are what a run may take.

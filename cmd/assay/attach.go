@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"assay/internal/attach"
+	"assay/internal/command/attach"
 	"assay/internal/target"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"assay/internal/attach"
+	"assay/internal/command/attach"
 )
 
 // notifyMore does nothing: this system has no further signals.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/attach"
+	"assay/internal/command/attach"
 )
 
 // notifyMore sends the signals to a channel that are of use to a sandbox, and that the program does

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/term"
 
-	"assay/internal/attach"
-	"assay/internal/crash"
-	"assay/internal/termsafe"
+	"assay/internal/base/crash"
+	"assay/internal/base/termsafe"
+	"assay/internal/command/attach"
 )
 
 // localTerminal is the terminal on stdout and, if it is switched to raw mode, on stdin. Its methods are safe for concurrent use.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
-	"assay/internal/certify"
+	"assay/internal/base/safefile"
+	"assay/internal/command/certify"
+	"assay/internal/command/selftest"
 	"assay/internal/load"
-	"assay/internal/safefile"
-	"assay/internal/selftest"
-	"assay/internal/soak"
+	"assay/internal/load/soak"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/reports"
 	"assay/scenarios"

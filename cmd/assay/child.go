@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/crash"
-	"assay/internal/machine"
+	"assay/internal/base/crash"
+	"assay/internal/base/machine"
 	"assay/internal/target"
 	"assay/suites"
 )

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

@@ -10,8 +10,8 @@ import (
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
-	"assay/internal/attach"
-	"assay/internal/surface"
+	"assay/internal/command/attach"
+	"assay/internal/record/surface"
 	"assay/reports"
 	"assay/scenarios"
 )

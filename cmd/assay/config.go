@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 )
 
 // configName is the configuration file in the working directory, used without --config.

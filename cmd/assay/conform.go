@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports"
 	"assay/reports/page"
 	"assay/suites"

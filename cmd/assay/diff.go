@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
-	"assay/internal/diff"
+	"assay/internal/judge/diff"
+	"assay/internal/record/bundle"
 	"assay/reports"
 )
 

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"assay/internal/bundle"
-	"assay/internal/diff"
+	"assay/internal/base/safefile"
+	"assay/internal/judge/diff"
 	"assay/internal/load"
-	"assay/internal/safefile"
+	"assay/internal/record/bundle"
 )
 
 // maxCompared is the maximum length of a report, in bytes.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/internal/doctor"
-	"assay/internal/transport"
+	"assay/internal/command/doctor"
+	"assay/internal/target/transport"
 	"assay/reports"
 	"assay/suites"
 )

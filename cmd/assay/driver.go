@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/fakes/gateway"
-	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/internal/load/fast"
+	"assay/internal/load/fleet"
 	"assay/internal/load/portable"
 	"assay/internal/target"
 	"assay/reports"

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/internal/engine/reproduce"
 	"assay/internal/envd/call"
-	"assay/internal/reproduce"
 	"assay/scenarios"
 )
 

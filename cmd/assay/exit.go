@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 
-	"assay/internal/fleet"
-	"assay/internal/machine"
-	"assay/internal/safefile"
+	"assay/internal/base/machine"
+	"assay/internal/base/safefile"
+	"assay/internal/load/fleet"
 	"assay/internal/target"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/internal/termsafe"
+	"assay/internal/base/termsafe"
 )
 
 // silentRoot returns the commands of the program, without any input or output.

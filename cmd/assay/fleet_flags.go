@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/internal/fleet"
 	"assay/internal/load"
+	"assay/internal/load/fleet"
 )
 
 // busFlags say where the NATS server of a run is.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"assay/internal/secret"
+	"assay/internal/base/secret"
 )
 
 // guard overwrites the secrets of a run in everything that the program writes. Records and

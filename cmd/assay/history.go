@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/net/http/httpguts"
 
-	"assay/internal/bundle"
-	"assay/internal/history"
-	"assay/internal/history/push"
+	"assay/internal/command/history"
+	"assay/internal/command/history/push"
+	"assay/internal/record/bundle"
 	"assay/reports"
 )
 

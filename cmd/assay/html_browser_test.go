@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/browser"
+	"assay/internal/testkit/browser"
 )
 
 // The pages of the program itself, without a sample in between.

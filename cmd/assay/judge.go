@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/internal/record/bundle"
 	"assay/reports"
 	"assay/scenarios"
 )

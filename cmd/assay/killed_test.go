@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
 	"assay/internal/load"
-	"assay/internal/soak"
+	"assay/internal/load/soak"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

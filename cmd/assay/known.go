@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 
-	"assay/internal/bundle"
+	"assay/internal/base/safefile"
 	"assay/internal/judge/known"
-	"assay/internal/safefile"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 	"assay/suites"
 )

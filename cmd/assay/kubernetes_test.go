@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v4"
 
-	"assay/internal/kube/kubetest"
+	"assay/internal/command/kube/kubetest"
 )
 
 // kubernetesFiles is the folder with the example for Kubernetes.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/sandboxes"
+	"assay/internal/command/sandboxes"
 	"assay/internal/target"
 )
 

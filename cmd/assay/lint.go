@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports"
 	"assay/scenarios"
 )

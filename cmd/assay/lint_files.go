@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 	"assay/scenarios"
 )
 

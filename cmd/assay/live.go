@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/internal/runpage"
+	"assay/internal/command/runpage"
 	"assay/reports/page"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/fleet"
 	"assay/internal/load"
+	"assay/internal/load/fleet"
 	"assay/reports"
 	"assay/reports/page"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
+	"assay/internal/record/bundle"
 )
 
 // loadMetrics serves the progress of a run as Prometheus metrics of the driver:

@@ -10,9 +10,9 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"assay/internal/bundle"
+	"assay/internal/command/runpage"
 	"assay/internal/load"
-	"assay/internal/runpage"
+	"assay/internal/record/bundle"
 	"assay/reports/page"
 )
 

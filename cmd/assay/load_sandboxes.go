@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"assay/internal/bundle"
+	"assay/internal/command/sandboxes"
 	"assay/internal/load"
-	"assay/internal/sandboxes"
+	"assay/internal/record/bundle"
 )
 
 // mostSandboxes bounds --sandboxes, and shownFailures the messages of failures in the report.

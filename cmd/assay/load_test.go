@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
+	"assay/internal/base/termsafe"
 	"assay/internal/load"
-	"assay/internal/termsafe"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/internal/fleet"
 	"assay/internal/load/fast"
+	"assay/internal/load/fleet"
 	"assay/internal/load/portable"
 )
 

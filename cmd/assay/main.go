@@ -19,9 +19,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/crash"
-	"assay/internal/machine"
-	"assay/internal/termsafe"
+	"assay/internal/base/crash"
+	"assay/internal/base/machine"
+	"assay/internal/base/termsafe"
 )
 
 func main() {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/internal/bundle"
-	"assay/internal/matrix"
+	"assay/internal/judge/matrix"
+	"assay/internal/record/bundle"
 	"assay/reports"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/suites"
 )
 

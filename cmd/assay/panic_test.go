@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"assay/internal/crash"
-	"assay/internal/termsafe"
+	"assay/internal/base/crash"
+	"assay/internal/base/termsafe"
 	"assay/internal/testkit"
 )
 

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/fleet"
-	"assay/internal/kube"
+	"assay/internal/command/kube"
+	"assay/internal/engine/reproduce"
 	"assay/internal/load"
 	"assay/internal/load/fast"
-	"assay/internal/reproduce"
+	"assay/internal/load/fleet"
 )
 
 // kubernetes is the only scheduler that render knows.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"assay/internal/kube"
+	"assay/internal/command/kube"
 	"assay/internal/load"
 	"assay/internal/target"
 	"assay/scenarios"

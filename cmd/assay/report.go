@@ -3,10 +3,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
 	"assay/internal/load"
-	"assay/internal/soak"
+	"assay/internal/load/soak"
+	"assay/internal/record/bundle"
 	"assay/reports"
 )
 

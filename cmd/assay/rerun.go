@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/reports"
 	"assay/scenarios"
 	"assay/suites"

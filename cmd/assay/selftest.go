@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/fakes/zoo"
-	"assay/internal/selftest"
-	"assay/internal/termsafe"
+	"assay/internal/base/termsafe"
+	"assay/internal/command/selftest"
 	"assay/reports"
 	"assay/scenarios"
 	"assay/suites"

@@ -14,7 +14,7 @@ import (
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
-	"assay/internal/reproduce"
+	"assay/internal/engine/reproduce"
 	"assay/scenarios"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

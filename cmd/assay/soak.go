@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
-	"assay/internal/fleet"
-	"assay/internal/soak"
-	"assay/internal/soak/inject"
+	"assay/internal/load/fleet"
+	"assay/internal/load/soak"
+	"assay/internal/load/soak/inject"
+	"assay/internal/record/bundle"
 	"assay/reports"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 
-	"assay/internal/bundle"
-	"assay/internal/soak"
+	"assay/internal/load/soak"
+	"assay/internal/record/bundle"
 )
 
 // soakProgress shows the progress of a soak: on a terminal a bar for the time, with what happens now behind it; elsewhere a

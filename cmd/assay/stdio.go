@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"assay/internal/termsafe"
+	"assay/internal/base/termsafe"
 	"assay/reports"
 )
 

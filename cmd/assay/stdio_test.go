@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"assay/internal/termsafe"
+	"assay/internal/base/termsafe"
 )
 
 func TestTheGuardCleansEveryWriteOfAFile(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/internal/bundle"
-	"assay/internal/reproduce"
-	"assay/internal/safefile"
-	"assay/internal/surface"
+	"assay/internal/base/safefile"
+	"assay/internal/engine/reproduce"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 	"assay/internal/target"
 )
 

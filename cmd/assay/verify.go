@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/bundle"
-	"assay/internal/certify"
-	"assay/internal/selftest"
+	"assay/internal/command/certify"
+	"assay/internal/command/selftest"
+	"assay/internal/record/bundle"
 	"assay/reports"
 	"assay/scenarios"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay"
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

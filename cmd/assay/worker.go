@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/internal/load/fast"
+	"assay/internal/load/fleet"
 	"assay/internal/load/portable"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // idle finds a connection without bytes.

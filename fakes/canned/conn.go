@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"assay/internal/tlsloop"
+	"assay/internal/base/tlsloop"
 )
 
 // The limits of the buffers for a client that does not read, or that sends incomplete

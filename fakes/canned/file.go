@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
 )
 
 //go:embed w1.yaml w2.yaml ticks.yaml

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/crash"
-	"assay/internal/tlsloop"
+	"assay/internal/base/crash"
+	"assay/internal/base/tlsloop"
 )
 
 const (

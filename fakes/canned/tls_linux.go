@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/tlsloop"
+	"assay/internal/base/tlsloop"
 )
 
 // shakes are the TLS handshakes of a loop.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assay/fakes/certificate"
-	"assay/internal/tlsloop"
+	"assay/internal/base/tlsloop"
 )
 
 // sealing is paper under TLS, with room for some encrypted bytes.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // State is the state of a sandbox as the API shows it.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // Sandboxes are the sandboxes of a plane, as the API sees them. Errors are *Error;

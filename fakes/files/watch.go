@@ -11,7 +11,7 @@ import (
 
 	"assay/fakes/strict"
 	"assay/fakes/tree"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	envd "assay/internal/envd/filesystem"
 )
 

@@ -20,7 +20,7 @@ import (
 	"assay/fakes/interpreter"
 	"assay/fakes/stdio"
 	"assay/fakes/strict"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/envd/probe"
 	"assay/internal/envd/probe/probeconnect"
 	envd "assay/internal/envd/process"

@@ -10,7 +10,7 @@ import (
 
 	"assay/fakes/tree"
 	"assay/fakes/virtual"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // Sandbox is where commands run: a *virtual.System, or real processes of an

@@ -15,7 +15,7 @@ import (
 
 	"assay/fakes/strict"
 	"assay/fakes/virtual"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	envd "assay/internal/envd/process"
 )
 

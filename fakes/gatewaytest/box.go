@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"assay/fakes/virtual"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // Box is a sandbox whose processes do what a test tells them to.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // http2Modes speak HTTP/2 with prior knowledge only, and misbehave at every HEADERS frame.

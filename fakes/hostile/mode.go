@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"assay/fakes/gateway"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // Scope is the part of a gateway that a mode changes.

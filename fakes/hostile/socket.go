@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // headerTimeout is how long a client may take for the head of its request.

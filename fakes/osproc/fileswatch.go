@@ -14,7 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"assay/fakes/tree"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // maxWatched limits the directories of a recursive watcher.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"assay/fakes/virtual"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // The read buffers: no delivery is larger.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"assay/fakes/virtual"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 // Options configure a system. The zero value is the default.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/wire"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // The optional features. Without FeatureWS, none of them is there; who mounts the

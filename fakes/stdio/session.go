@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // The bounds of sessions.

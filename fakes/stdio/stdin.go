@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // maxStdin is how much stdin waits for a process. Beyond it, nothing is read from the client, whose connection fills up.

@@ -1,6 +1,6 @@
 package strict
 
-import "assay/internal/crash"
+import "assay/internal/base/crash"
 
 // Aside runs fn on a goroutine of its own, and returns its error. A stack shrinks only while less than a quarter of it is in use, so a
 // handler that waits for hours runs what needs much stack for a moment, as protojson does, aside.

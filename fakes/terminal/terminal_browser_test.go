@@ -12,7 +12,7 @@ import (
 
 	"assay/fakes/gateway"
 	"assay/fakes/stdio"
-	"assay/internal/browser"
+	"assay/internal/testkit/browser"
 )
 
 // user is who uses the page.

@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // job is a background job: the members of a pipeline, or one process.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // The errors of the methods of Process.

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // maxArg is Linux's MAX_ARG_STRLEN: the maximum length of an argument or environment string with its NUL.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"syscall"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // maxEcho limits the echo waiting for a blocked output; further echo is dropped.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"assay/fakes/controlplane"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // controlPauseFaults returns the faults in pausing sandboxes and in creating them.

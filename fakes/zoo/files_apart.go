@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"assay/fakes/tree"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/envd/filesystem"
 )
 

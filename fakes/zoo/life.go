@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // restartPause is how long a supervisor takes to start a gateway again: longer than a busy machine takes to look whether it

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // frontLikes returns gateways that are the reference behind something that answers for it, refuses, delays or does nothing.

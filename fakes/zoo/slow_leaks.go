@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // soakFaults returns the faults that need time: no scenario sees them, a soak does.

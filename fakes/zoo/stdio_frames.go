@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/wire"
 )
 

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // handshakeFaults returns the faults in the opening handshake of the stdio surface.

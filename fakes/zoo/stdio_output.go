@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"assay/fakes/stdio"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/wire"
 )
 

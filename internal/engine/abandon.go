@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"assay/internal/bundle"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // awaitEnds waits, after the last step, for the end of every exchange whose end a clause

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 	"assay/scenarios"
 )
 

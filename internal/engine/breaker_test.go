@@ -15,11 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/base/machine"
 	"assay/internal/envd/call"
-	"assay/internal/machine"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/internal/testkit"
-	"assay/internal/transport"
 	"assay/scenarios"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/engine/render"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 )
 
 const (

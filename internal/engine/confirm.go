@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

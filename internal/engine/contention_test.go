@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 // Waits stretch with the number of threads for each processor, after some seconds of them, and shrink again.

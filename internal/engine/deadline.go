@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 const (

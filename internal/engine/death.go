@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
+	"assay/internal/record/bundle"
 )
 
 const (

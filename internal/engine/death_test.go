@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestOnlyTheTargetItselfDiesWhenItRefuses(t *testing.T) {

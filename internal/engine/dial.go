@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // opening says how to open a connection.

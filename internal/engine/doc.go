@@ -10,6 +10,6 @@
 // The engine never decides whether an answer is right. It asks the judge two questions, to know when
 // to stop: which interleaving an iteration of a race showed, and whether a poll saw what the clauses
 // expect. Its options have the questions whether an observation is worth a second look, which the caller answers. Package
-// internal/transport sends and decodes bytes; internal/target describes the target.
+// internal/target/transport sends and decodes bytes; internal/target describes the target.
 // Nothing here knows the fakes.
 package engine

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

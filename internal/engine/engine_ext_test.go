@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
 	"assay/internal/engine"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
+	"assay/internal/target/transport"
 	"assay/internal/testkit"
-	"assay/internal/transport"
 	"assay/scenarios"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

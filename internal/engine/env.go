@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // removeFiles removes what the iteration may have left at ${dir} and, below the home directory,

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

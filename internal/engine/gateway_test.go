@@ -15,9 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // The reasons why the steps of an iteration stop early. Any other error of a step is a

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/engine/render"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // lagEvery is the interval of the sampler. Waking a hundred times a second costs less

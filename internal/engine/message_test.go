@@ -10,11 +10,11 @@ import (
 
 	"connectrpc.com/connect"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/filesystem"
 	"assay/internal/envd/filesystem/filesystemconnect"
 	"assay/internal/judge"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

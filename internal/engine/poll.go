@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

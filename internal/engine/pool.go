@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // mostIdle bounds the instances that make no progress while another worker takes the place of theirs, as a multiple of the

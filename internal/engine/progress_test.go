@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // trickle starts a process for every client and sends an event at each interval; after

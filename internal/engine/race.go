@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
-	"assay/internal/transport"
+	"assay/internal/base/crash"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/judge"
+	"assay/internal/record/bundle"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/judge"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

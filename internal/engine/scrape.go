@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
+	"assay/internal/record/surface"
 	"assay/scenarios"
 )
 

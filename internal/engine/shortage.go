@@ -3,7 +3,7 @@ package engine
 import (
 	"sync"
 
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 // shortage notes that this machine ran out of a resource, which holds up everything that runs

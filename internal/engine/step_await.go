@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/engine/render"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/bundle"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

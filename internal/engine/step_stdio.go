@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/internal/wire"
 	"assay/scenarios"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/engine/render"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

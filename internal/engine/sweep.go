@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

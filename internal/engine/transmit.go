@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/engine/render"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // begin announces a request on a connection; on HTTP/2 this sends its fields. If there

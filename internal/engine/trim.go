@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 const (

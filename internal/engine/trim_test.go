@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // longAnswer has a start, n data events with a keepalive in the middle, an end, and an

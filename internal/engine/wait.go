@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // whatEnd is the wait for the end of an exchange.

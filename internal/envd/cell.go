@@ -1,6 +1,6 @@
 package envd
 
-import "assay/internal/strictjson"
+import "assay/internal/base/strictjson"
 
 // The breaches of the lines of the code interpreter. Those of a line that is not one JSON object
 // come from the decoder of lines.

@@ -3,7 +3,7 @@ package envd
 import (
 	"slices"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 func decodeJSON(payload []byte) (Event, []Problem) {

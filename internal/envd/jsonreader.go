@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 // reader collects the problems of one payload.

@@ -1,6 +1,6 @@
 package envd
 
-import "assay/internal/strictjson"
+import "assay/internal/base/strictjson"
 
 // DecodeLine decodes one line of the NDJSON alias, without its newline:
 // {"type":"start","pid":1} {"type":"stdout","data":"text"}

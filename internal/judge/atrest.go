@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 	"assay/scenarios"
 )
 

@@ -3,7 +3,7 @@ package judge
 import (
 	"fmt"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // neverBegan returns the finding for an exchange that never began: a precondition failed, an

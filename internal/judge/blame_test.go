@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

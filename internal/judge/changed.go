@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // about identifies a verdict: the n-th one of a rule on one scenario and its axes. On a target

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -1,8 +1,8 @@
 package judge
 
 import (
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -1,6 +1,6 @@
 package judge
 
-import "assay/internal/bundle"
+import "assay/internal/record/bundle"
 
 // execution reports whether a response has the lines of the code interpreter.
 func (e *exam) execution() bool { return e.x.Shape == bundle.ShapeExecute && status(e.x) == 200 }

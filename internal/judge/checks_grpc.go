@@ -3,9 +3,9 @@ package judge
 import (
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

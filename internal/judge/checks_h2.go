@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // noError is the code of RST_STREAM and GOAWAY without an error.

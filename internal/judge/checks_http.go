@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // checkReservedHeaders: names that begin with connect- or trailer-connect- are reserved; a

@@ -3,7 +3,7 @@ package judge
 import (
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

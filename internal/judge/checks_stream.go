@@ -3,10 +3,10 @@ package judge
 import (
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

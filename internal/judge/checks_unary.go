@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

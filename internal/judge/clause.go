@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

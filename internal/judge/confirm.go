@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

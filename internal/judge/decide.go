@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 	"assay/scenarios"
 )
 

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/known"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // givenUp makes a breach a suspicion if what it lacks may not have come yet, since Assay gave the exchange up; it is held up

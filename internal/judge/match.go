@@ -3,8 +3,8 @@ package judge
 import (
 	"slices"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // matchGRPC compares the status of a gRPC or gRPC-Web response with its matcher.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // matchH2 requires these HTTP/2 frames from the peer.

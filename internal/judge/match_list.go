@@ -11,11 +11,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
+	"assay/internal/record/bundle"
 )
 
 // matchLists requires these processes in the response to a list.

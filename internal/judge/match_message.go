@@ -3,8 +3,8 @@ package judge
 import (
 	"fmt"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 	"assay/scenarios"
 )

@@ -1,8 +1,8 @@
 package judge
 
 import (
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // matchWithin limits the time from the request to the return; the time scale extends the limit.

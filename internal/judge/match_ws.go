@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 	"assay/scenarios"
 )

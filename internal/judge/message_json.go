@@ -3,10 +3,10 @@ package judge
 import (
 	"encoding/base64"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
+	"assay/internal/record/bundle"
 )
 
 // messageJSON returns a message of a response as JSON, regardless of its codec. It returns the body

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 	"assay/scenarios"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // parity requires that the named exchanges agree in their outputs, their exit and the order of

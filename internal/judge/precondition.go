@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"assay/internal/surface"
+	"assay/internal/record/surface"
 	"assay/scenarios"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // scripted builds an iteration step by step; each exchange follows the previous one.

@@ -3,9 +3,9 @@ package judge
 import (
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 	"assay/internal/wire"
 )
 

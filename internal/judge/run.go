@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
 	"assay/internal/judge/phrase"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 )
 
 // The rules about the whole run.

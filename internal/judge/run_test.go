@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

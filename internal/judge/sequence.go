@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // sequence requires the instants in this order, by the run's sequence numbers.

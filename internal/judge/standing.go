@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

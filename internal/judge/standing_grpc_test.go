@@ -3,8 +3,8 @@ package judge
 import (
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

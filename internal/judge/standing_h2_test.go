@@ -3,7 +3,7 @@ package judge
 import (
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Streams and connections that the peer ends too early, or legally.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/envd"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 	"assay/scenarios"
 )

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

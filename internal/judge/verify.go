@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Verify derives the verdicts of a bundle again. It adds to found the differences between derived

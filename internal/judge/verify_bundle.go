@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // consistent adds to found the contradictions between the manifest of a bundle and its run and

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // result describes how the stored result differs from the one that the run and the stored

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -3,8 +3,8 @@ package load
 import (
 	"context"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
+	"assay/internal/record/bundle"
 )
 
 // beside starts what runs beside the streams. The function that it returns ends it and returns

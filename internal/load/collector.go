@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/secret"
+	"assay/internal/base/secret"
+	"assay/internal/record/bundle"
 )
 
 // maxExamples is how many different messages are kept for each outcome.

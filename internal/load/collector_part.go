@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // CacheLine is what processors move between each other, in bytes; some fetch two lines at a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestAMessageIsKeptOnceAndCounted(t *testing.T) {

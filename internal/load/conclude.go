@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // saturated is the largest start lag of a valid open model. Beyond it, streams waited for

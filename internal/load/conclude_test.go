@@ -3,7 +3,7 @@ package load
 import (
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestVerdicts(t *testing.T) {

@@ -3,7 +3,7 @@ package load
 import (
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Counts are all counts of a collector: since the beginning of a run, or of a window.

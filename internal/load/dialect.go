@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/wire"
 )

@@ -5,8 +5,8 @@
 // What belongs here: the plan of a run, the interfaces of engines and sinks,
 // histograms, thresholds, the comparison with /metrics, the files of a run, and what
 // a worker process does and a coordinator merges ([Job], [Segment], [Window]). What does not:
-// how workers are found and talk (internal/fleet, behind [Fleet]), flags and terminals (cmd/assay),
-// the report types and their rendering (internal/bundle, reports), the rules of the
+// how workers are found and talk (internal/load/fleet, behind [Fleet]), flags and terminals (cmd/assay),
+// the report types and their rendering (internal/record/bundle, reports), the rules of the
 // catalogue (a stream here is right or wrong as a whole), and the fakes.
 //
 // A run goes from [Options] to [Plan] to [Engine] to [Sink] to a bundle.LoadReport. The

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Engine opens the streams of a plan, and gives measured values and one result per stream

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

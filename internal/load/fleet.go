@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

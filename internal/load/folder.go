@@ -15,7 +15,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The files of a folder that a run leaves behind.

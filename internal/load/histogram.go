@@ -9,7 +9,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // The range of the histograms in microseconds, and their precision. 1 µs to 1 h

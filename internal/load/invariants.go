@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 )
 
 // audit compares the counters before and after a run with its ledger. It is pure. foreign

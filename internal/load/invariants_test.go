@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 )
 
 // counters returns counters: started, ok, error, killed, active.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"assay/internal/secret"
+	"assay/internal/base/secret"
 	"assay/internal/target"
 	"assay/scenarios"
 )

@@ -1,6 +1,6 @@
 package load
 
-import "assay/internal/machine"
+import "assay/internal/base/machine"
 
 // spareFiles is how many descriptors are reserved for everything but streams: kills,
 // scrapes, files, the terminal.

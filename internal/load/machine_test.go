@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {

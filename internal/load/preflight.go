@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"runtime"
 
-	"assay/internal/machine"
+	"assay/internal/base/machine"
 )
 
 const (

@@ -3,7 +3,7 @@ package load
 import (
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Progress gets the progress of a run. One goroutine calls its methods.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 )
 
 // latencyAt returns the distribution of a metric.

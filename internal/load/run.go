@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 	"assay/internal/target"
 	"assay/scenarios"
 )

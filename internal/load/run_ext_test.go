@@ -21,9 +21,9 @@ import (
 
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/portable"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/secret"
+	"assay/internal/base/secret"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/wire"
 	"assay/scenarios"

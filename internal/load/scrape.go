@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/crash"
-	"assay/internal/ledger"
+	"assay/internal/base/crash"
+	"assay/internal/record/ledger"
 	"assay/internal/target"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/crash"
-	"assay/internal/machine"
+	"assay/internal/base/crash"
+	"assay/internal/base/machine"
 	"assay/internal/target"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/machine"
+	"assay/internal/base/machine"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )

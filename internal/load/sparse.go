@@ -5,7 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // sparse is a histogram in little memory: for each cell that is not empty, in ascending order,

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/record/bundle"
 )
 
 // ProtocolWS is stdio over WebSocket: GET /attach with an upgrade (docs/stdio.md). It has no

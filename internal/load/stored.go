@@ -14,8 +14,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/internal/bundle"
-	"assay/internal/safefile"
+	"assay/internal/base/safefile"
+	"assay/internal/record/bundle"
 )
 
 // The limits for files that are read back: a folder may come from anywhere.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // writeRun writes the folder of a run with two intervals and returns its path.

@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/cel"
 	celast "cel.dev/cel-go/common/ast"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

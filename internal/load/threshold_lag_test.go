@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // A long delay of the driver makes a missed threshold undecided; too little offered load, a

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // measured returns a report with figures for thresholds.

@@ -3,7 +3,7 @@ package load
 import (
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // mostMoments bounds the timeline of a run, whatever its duration.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // someValues returns a histogram with n values of a seed.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 )
 
 // exposition returns a counterWatch of a server whose n-th scrape has the counters values(n):

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/ledger"
-	"assay/internal/secret"
+	"assay/internal/base/secret"
+	"assay/internal/record/bundle"
+	"assay/internal/record/ledger"
 )
 
 // agreeWithin is how long the counters may take after a run to agree with the driver's

@@ -7,7 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Window is what a part of a run counted and measured in a span of time. The windows of all parts add up to the run, in

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // without hides methods and paths of a handler; hidden and unknown ones are refused

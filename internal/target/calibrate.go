@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // calibrationSamples is large enough for one outlier on either side of the median.

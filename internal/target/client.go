@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 	"assay/internal/wire"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // contact is a List and a Start in one way.

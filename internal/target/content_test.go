@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // answersInJSON responds with success in JSON to every call of a content type.

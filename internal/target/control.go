@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 )
 
 // Control says where the control plane of a target is.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // bearers is a gateway that reads the token in Authorization. Its calls of processes ask for it with a challenge.

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // Authority returns host and port as in the URL, for Host and :authority.

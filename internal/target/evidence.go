@@ -7,11 +7,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 	"assay/internal/wire"
 )
 

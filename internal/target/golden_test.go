@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/internal/testkit"
-	"assay/internal/transport"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/requests/target.txt")

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // ParseHeaders reads lines of "Name: value" and skips empty lines and # comments. An error

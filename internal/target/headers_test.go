@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestHeadersAreReadByLine(t *testing.T) {

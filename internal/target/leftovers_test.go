@@ -15,10 +15,10 @@ import (
 
 	"connectrpc.com/connect"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/process"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // Every process that a probe started is gone when Probe returns, no matter which method

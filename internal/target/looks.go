@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // sight collects observations of probes that identify a gateway.

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 )
 
 // Options identify the target and how to reach it.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 const (

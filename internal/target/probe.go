@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // callsOfAProbe is the number of successive calls of a probe about one process.

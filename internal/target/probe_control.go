@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"assay/internal/bundle"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 )
 
 // probeControl lists the sandboxes, with the key and without it.

@@ -9,9 +9,9 @@ import (
 	"net/url"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 )
 
 // probeWatch watches a directory that every target has until the stream begins.

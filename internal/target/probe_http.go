@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 )
 
 // ownLine is the output of the command of probeCommands.

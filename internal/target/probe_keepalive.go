@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // keepaliveWait is the wait for the first keepalive at an interval of one second, with half

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
-	"assay/internal/transport"
+	"assay/internal/base/crash"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 )
 
 // probeVersion checks whether any protocol works over an HTTP version, or at least a

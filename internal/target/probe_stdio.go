@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 	"assay/internal/wire"
 )
 

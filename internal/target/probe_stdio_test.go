@@ -3,7 +3,7 @@ package target
 import (
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestAServerSaysATextOnceItIsWhole(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
+	"assay/internal/target/transport"
 	"assay/internal/testkit"
-	"assay/internal/transport"
 )
 
 func newTarget(t *testing.T, o target.Options) *target.Target {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // refusals lists the codes of a Start refused because of its request.

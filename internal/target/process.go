@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // command is a command of a probe. It ends soon by itself, because the target may have no

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"assay/internal/target"
+	"assay/internal/target/transport"
 	"assay/internal/testkit"
-	"assay/internal/transport"
 )
 
 // rawServer accepts connections and handles each with fn after its request head; nil

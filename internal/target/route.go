@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // A gateway without a method may respond with an RPC error: HTTP 404 with

@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // Secrets returns the strings of the options that must be neither recorded nor printed: the

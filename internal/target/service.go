@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // Demand says whether a run needs the target to be a sandbox gateway.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 // recorder notes the requests that a handler gets.

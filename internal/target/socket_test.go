@@ -15,10 +15,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
+	"assay/internal/target/transport"
 	"assay/internal/testkit"
-	"assay/internal/transport"
 )
 
 // sockets is the stdio surface of a gateway in the tests. It runs nothing: it plays the commands

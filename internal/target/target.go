@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/base/secret"
 	"assay/internal/envd/call"
-	"assay/internal/secret"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 )
 
 // callTimeout limits each call of calibration and probing, before the time scale.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 	"assay/internal/wire"
 )
 

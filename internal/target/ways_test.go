@@ -17,13 +17,13 @@ import (
 
 	"connectrpc.com/connect"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/filesystem"
 	"assay/internal/envd/filesystem/filesystemconnect"
 	probev1 "assay/internal/envd/probe"
 	"assay/internal/envd/probe/probeconnect"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
-	"assay/internal/transport"
+	"assay/internal/target/transport"
 )
 
 const (

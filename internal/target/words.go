@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/internal/bundle"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/target/transport"
 )
 
 // mostWords limits the quoted words of a server, in characters.

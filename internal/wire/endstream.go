@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 // EndStream is a decoded end-of-stream message. Error is nil on success.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 // FlagTrailer marks the trailer frame of gRPC-Web.

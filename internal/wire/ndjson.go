@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 // Line is one NDJSON line without its newline; Data is valid until the next Feed.

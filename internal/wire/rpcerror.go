@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 // Error is the RPC error of a unary error body or of an end-of-stream message.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"assay/internal/strictjson"
+	"assay/internal/base/strictjson"
 )
 
 // The streams of stdio over WebSocket: the first byte of a binary message of the server.

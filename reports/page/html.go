@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/termsafe"
+	"assay/internal/base/termsafe"
 )
 
 // HTML is markup. Only the functions of this package make it from text.

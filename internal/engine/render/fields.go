@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 )
 
 // fields determines the header fields of a well-formed request.

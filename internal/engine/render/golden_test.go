@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/testkit"
 	"assay/scenarios"

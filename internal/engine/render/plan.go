@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
 	"assay/internal/target"
 	"assay/scenarios"
 )

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/surface"
-	"assay/internal/transport"
+	"assay/internal/record/bundle"
+	"assay/internal/record/surface"
+	"assay/internal/target/transport"
 	"assay/scenarios"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

@@ -3,7 +3,7 @@ package known
 import (
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

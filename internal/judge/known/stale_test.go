@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 var staleAxes = bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // admissionNotes returns notes on requests that the target refused, and not because of what they ask.

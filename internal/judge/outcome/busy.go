@@ -3,7 +3,7 @@ package outcome
 import (
 	"fmt"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // busyFrom is the number of threads for each processor from which a run says so: alone on two processors, a run and a gateway

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 func TestARunOnABusyMachineSaysSo(t *testing.T) {

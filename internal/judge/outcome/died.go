@@ -3,7 +3,7 @@ package outcome
 import (
 	"slices"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // diedIn returns the scenario during which the target died, or nil.

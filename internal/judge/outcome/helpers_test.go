@@ -1,6 +1,6 @@
 package outcome
 
-import "assay/internal/bundle"
+import "assay/internal/record/bundle"
 
 func testRun() *bundle.Run {
 	return &bundle.Run{

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // lacking describes the cause that a target lacks features that its profile requires: what the probe of each saw, and

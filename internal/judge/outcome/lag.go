@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 // lagNotes returns one note for all verdicts that are inconclusive because the driver ran late.

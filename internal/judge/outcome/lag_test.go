@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/record/bundle"
 )
 
 func TestTheRunSaysOnceThatItsDriverWasLate(t *testing.T) {

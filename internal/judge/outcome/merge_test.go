@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/judge/known"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

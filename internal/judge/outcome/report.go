@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/scenarios"
 )
 

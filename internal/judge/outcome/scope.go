@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // scope lists what the verdict of a run does not cover: skipped runs and allowed deviations.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // partsOf are shards of one split, with one scenario each; "" has none.

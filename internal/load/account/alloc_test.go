@@ -5,9 +5,9 @@ import (
 	"testing"
 	"unsafe"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

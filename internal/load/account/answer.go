@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

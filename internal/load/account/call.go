@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/record/bundle"
 )
 
 // callKind is the purpose of a unary call.

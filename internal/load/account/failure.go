@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/base/machine"
 	"assay/internal/load"
-	"assay/internal/machine"
+	"assay/internal/record/bundle"
 )
 
 // Failure is the reason why a stream or call failed.

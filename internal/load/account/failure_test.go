@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
+	"assay/internal/record/bundle"
 )
 
 // What this machine lacks is never the gateway's failure, whenever it shows.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/record/bundle"
 )
 
 // stage is the progress of the run.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/record/bundle"
 )
 
 // ErrNoH2 is the error of a handshake with a gateway whose ALPN does not choose HTTP/2.

@@ -15,11 +15,11 @@ import (
 
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
 	"assay/internal/load/portable"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 )
 

@@ -4,7 +4,7 @@
 //
 // What belongs here: the loops, the state machines of HTTP/1.1, of the upgrade to WebSocket
 // and of HTTP/2, and the clock with the kernel's receive stamps. What does not: rules about
-// streams, schedules and calls (internal/load/account), TLS (internal/tlsloop), histograms,
+// streams, schedules and calls (internal/load/account), TLS (internal/base/tlsloop), histograms,
 // reports.
 //
 // Loops share no connection and no stream: each has its own clock, its own part of the schedule

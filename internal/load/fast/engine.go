@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
+	"assay/internal/base/tlsloop"
 	"assay/internal/load"
 	"assay/internal/load/account"
-	"assay/internal/tlsloop"
 )
 
 // Engine opens streams from event loops. The zero value is ready.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/tlsloop"
 	"assay/internal/load/account"
-	"assay/internal/tlsloop"
 )
 
 // connState is the state of an HTTP/1.1 connection.

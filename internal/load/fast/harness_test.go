@@ -11,11 +11,11 @@ import (
 	"time"
 	"unsafe"
 
-	"assay/internal/bundle"
+	"assay/internal/base/machine"
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/load/loadtest"
-	"assay/internal/machine"
+	"assay/internal/record/bundle"
 	"assay/internal/target"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 	"assay/internal/testkit"
 )
 

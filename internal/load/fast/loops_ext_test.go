@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 )
 
 // mixed is a plan whose streams end by themselves, are killed or hung up on, think, or get input.

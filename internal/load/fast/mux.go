@@ -13,11 +13,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"golang.org/x/sys/unix"
 
-	"assay/internal/bundle"
+	"assay/internal/base/machine"
+	"assay/internal/base/tlsloop"
 	"assay/internal/load"
 	"assay/internal/load/account"
-	"assay/internal/machine"
-	"assay/internal/tlsloop"
+	"assay/internal/record/bundle"
 	"assay/internal/wire/h2"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/record/bundle"
 	"assay/internal/wire/h2"
 )
 

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assay/internal/base/tlsloop"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
-	"assay/internal/tlsloop"
 )
 
 // The time of a TLS handshake is the gateway's as long as the loop does not delay it.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/tlsloop"
+	"assay/internal/base/tlsloop"
 )
 
 // sendTLS is the [tlsloop.Send] of the loops.

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/bundle"
+	"assay/internal/base/tlsloop"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
-	"assay/internal/tlsloop"
+	"assay/internal/record/bundle"
 )
 
 // secureTest is a connection with TLS between a loop and a server in the test.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/tlsloop"
 	"assay/internal/load/account"
-	"assay/internal/tlsloop"
 )
 
 // shakes are the TLS handshakes of a loop, by the keys of their connections.

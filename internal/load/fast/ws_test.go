@@ -7,10 +7,10 @@ import (
 	"net"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 )
 
 // Listen serves every connection with serve, and closes all of them when the test ends. The

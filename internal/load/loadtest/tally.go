@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/record/bundle"
 )
 
 // Tally is a sink that counts.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 	"assay/internal/wire"
 )
 

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 )
 
 // A listener with a full backlog drops further connections.

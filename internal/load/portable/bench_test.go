@@ -6,9 +6,9 @@ import (
 	"net"
 	"testing"
 
+	"assay/internal/base/machine"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
-	"assay/internal/machine"
 )
 
 // BenchmarkShortStreams measures a whole stream of five lines over kept connections, with every driver, in clear and over

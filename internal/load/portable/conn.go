@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"assay/internal/bundle"
+	"assay/internal/base/machine"
 	"assay/internal/load"
 	"assay/internal/load/account"
-	"assay/internal/machine"
+	"assay/internal/record/bundle"
 )
 
 // conn is one connection.

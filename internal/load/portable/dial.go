@@ -8,9 +8,9 @@ import (
 	"net/netip"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/record/bundle"
 )
 
 // socketKey is the context key of the socket of a new connection.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 	"assay/internal/load/portable"
+	"assay/internal/record/bundle"
 )
 
 func TestConnectionsComeFromTheSources(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"assay/internal/crash"
+	"assay/internal/base/crash"
 	"assay/internal/load"
 )
 

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
 	"assay/internal/load/portable"
+	"assay/internal/record/bundle"
 )
 
 // engines returns every driver of this system.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 )
 
 func TestAStreamPlaysItsPart(t *testing.T) {

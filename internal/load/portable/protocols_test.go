@@ -14,12 +14,12 @@ import (
 	"connectrpc.com/connect"
 
 	"assay/fakes/gateway"
-	"assay/internal/bundle"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 	"assay/internal/load/portable"
+	"assay/internal/record/bundle"
 )
 
 // served starts the reference gateway, and makes a plan reach it.

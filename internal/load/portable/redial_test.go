@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 )
 
 // dialLog has the times at which a gateway accepted connections.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/record/bundle"
 )
 
 // secured returns a script that performs the handshake, reads one request and continues with
