@@ -266,7 +266,7 @@ func outcomesInWords(all bundle.StreamOutcomes) string {
 	var parts []string
 	for o, n := range all.All() {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%v %d", o, n))
+			parts = append(parts, fmt.Sprintf("%v %s", o, grouped(n)))
 		}
 	}
 	return orNone(strings.Join(parts, " · "))

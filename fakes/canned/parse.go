@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -45,9 +46,26 @@ func Parse(file string, text []byte) (*File, error) {
 		err = f.complete(read.Events)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, placed(file, err)
 	}
 	return &read.File, nil
+}
+
+// placed returns an error with the name of the file and, as far as it is known, the place in it: one line for each mistake.
+func placed(file string, err error) error {
+	var all *yaml.LoadErrors
+	if !errors.As(err, &all) {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	var lines []error
+	for _, e := range all.Errors {
+		text := e.Message
+		if field, of, ok := strings.Cut(strings.TrimPrefix(text, "field "), " not found in type "); ok && of != "" {
+			text = fmt.Sprintf("there is no field %q", field)
+		}
+		lines = append(lines, fmt.Errorf("%s:%d:%d: %s", file, e.Mark.Line, e.Mark.Column, text))
+	}
+	return errors.Join(lines...)
 }
 
 // complete adds the events, and checks the file as a whole.

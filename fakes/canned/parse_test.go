@@ -12,24 +12,24 @@ import (
 // broken returns invalid files and their errors.
 func broken() map[string]struct{ text, want string } {
 	return map[string]struct{ text, want string }{
-		"an unknown field":          {"title: x\nevens: []", "line 2: field evens"},
+		"an unknown field":          {"title: x\nevens: []", `x.yaml:2:1: there is no field "evens"`},
 		"no events":                 {"title: x", "events: want a list"},
-		"a list":                    {"- 1", "line 1"},
-		"a field twice":             {"events: []\nevents: []", "line 2"},
+		"a list":                    {"- 1", "x.yaml:1:"},
+		"a field twice":             {"events: []\nevents: []", "x.yaml:2:1: mapping key"},
 		"an event of two kinds":     {"events:\n  - lines: 1\n    text: x", "event 1: it has one of lines, text and size: this one has 2"},
 		"an event of no kind":       {"events:\n  - times: 2", "event 1: it has one of"},
-		"an event that is a word":   {"events: [start]", "line 1"},
+		"an event that is a word":   {"events: [start]", "x.yaml:1:10: "},
 		"no lines":                  {"events: [{text: x}, {lines: 0}]", "event 2: want 1 to"},
 		"an empty text":             {`events: [{text: ""}]`, "event 1: text"},
 		"a number as text":          {`events: [{text: 3}]`, "text: got 3, want a string"},
 		"a size without bound":      {"events: [{size: 2000000}]", "or a size from 1 to"},
 		"no times":                  {"events: [{lines: 1, times: 0}]", "times: got 0"},
 		"a word as times":           {"events: [{lines: 1, times: often}]", "times: got often"},
-		"a span without unit":       {"interval: 3\nevents: []", "line 1"},
+		"a span without unit":       {"interval: 3\nevents: []", "x.yaml:1:11: "},
 		"a span below nothing":      {"interval: -3s\nevents: []", "spans of time from 0s"},
 		"an unknown flush":          {"flush: never\nevents: []", `flush: got "never"`},
 		"forever in the middle":     {"events: [{lines: 1, times: forever, interval: 1s}, {lines: 1}]", "event 1: only the last event"},
-		"an exit code out of range": {"exit_code: 3000000000\nevents: []", "line 1"},
+		"an exit code out of range": {"exit_code: 3000000000\nevents: []", "x.yaml:1:12: "},
 	}
 }
 
@@ -47,7 +47,7 @@ func TestMistakesAreTold(t *testing.T) {
 			if err == nil {
 				t.Fatalf("it is read as %+v", f)
 			}
-			if !strings.HasPrefix(err.Error(), "x.yaml: ") || !strings.Contains(err.Error(), tt.want) {
+			if !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
 		})

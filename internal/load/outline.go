@@ -38,6 +38,7 @@ func (o *Options) Outline() (Outline, error) {
 		return Outline{}, err
 	}
 	p := &Plan{HTTP: r.HTTP, Schedule: r.Schedule}
+	p.Poisson = false // the times that are drawn are known when the run begins
 	if target.IsSecureURL(r.Target.URL) {
 		p.TLS = new(tls.Config)
 	}
