@@ -118,12 +118,14 @@ func (a *admission) countOne(x *bundle.Exchange, c *bundle.Refused) {
 	}
 }
 
-// hopeless reports whether a refusal is the answer of the target: it has never answered this call otherwise, however
-// often others repeated it.
+// hopeless reports whether a refusal is the answer of the target to this call, however often others repeated it. What lost its
+// way to a gateway that has answered the call before is never that.
 func (a *admission) hopeless(r refusals) bool {
+	x := r.first()
+	lost := x.Refusal() == bundle.RefusalFront && x.Response.Status >= http.StatusBadGateway && a.pace.Admits(x)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.vain[target.CallOf(r.first())] >= fruitless
+	return !lost && a.vain[target.CallOf(x)] >= fruitless
 }
 
 // limits reports whether the target has answered when there were fewer requests.

@@ -177,3 +177,33 @@ func TestARefusalIsExcusedWhereTheRunIsInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// A call that two instances repeated in vain is not repeated any more, unless it was lost on the way to a gateway that answers it.
+func TestWhatIsLostOnTheWayIsAlwaysSentAgain(t *testing.T) {
+	t.Parallel()
+	refused := func(path string, status int) *bundle.Exchange {
+		return &bundle.Exchange{
+			Request:  bundle.Request{Method: "POST", Path: path},
+			Response: &bundle.Response{Status: status, Headers: []bundle.Header{{Name: "Content-Type", Value: "text/html"}}},
+		}
+	}
+	a := &admission{pace: newBench(t, "http://127.0.0.1:1").options.Target.Pace(), vain: map[string]int{}}
+	a.pace.Admitted(&bundle.Exchange{Request: bundle.Request{Method: "POST", Path: "/answered"}})
+	for _, tt := range []struct {
+		x    *bundle.Exchange
+		want bool
+	}{
+		{refused("/answered", 502), false},
+		{refused("/never", 502), true},
+		{refused("/answered", 400), true}, // a page of the gateway
+		{refused("/answered", 429), true},
+	} {
+		for n := range 2 * fruitless {
+			if got, want := a.hopeless(refusals{tt.x}), tt.want && n >= fruitless; got != want {
+				t.Errorf("%s with %d, after %d in vain: %v, want %v", tt.x.Request.Path, tt.x.Response.Status, n, got, want)
+			}
+			a.unanswered(tt.x.Refusal(), nil, refusals{tt.x})
+		}
+		clear(a.vain)
+	}
+}
