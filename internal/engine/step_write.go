@@ -41,22 +41,10 @@ func (it *iteration) prepareWrite(st *scenarios.Step) (action, error) {
 		if w.Shape != "" {
 			h.conn.SetShape(bundle.Shape(w.Shape), it.in.axes.Codec)
 		}
-		if h.x != nil {
-			if s := h.x.Snapshot(); s.Shape == bundle.ShapeStdio {
-				p, err := out.bytes(0)
-				if err != nil {
-					return err
-				}
-				return it.toSocket(ctx, h, render.Cut(p, out.split), out.pause)
-			}
-		}
-		switch {
-		case h.x == nil:
-			return out.toConn(ctx)
-		case h.conn.HTTP2():
+		if h.x != nil && h.conn.HTTP2() {
 			return out.toStream(ctx)
 		}
-		return out.toBody(ctx)
+		return out.toConn(ctx)
 	})
 }
 
@@ -85,23 +73,7 @@ type write struct {
 	pause time.Duration
 }
 
-// bytes renders the parts for the wire; frames without a stream get the given one.
-func (w *write) bytes(stream uint32) ([]byte, error) {
-	var p []byte
-	for _, part := range w.parts {
-		if part.Frame == nil {
-			p = append(p, part.Wire...)
-			continue
-		}
-		frame, err := w.frameBytes(*part.Frame, stream)
-		if err != nil {
-			return nil, err
-		}
-		p = append(p, frame...)
-	}
-	return p, nil
-}
-
+// frameBytes renders a frame; one without a stream gets the given one.
 func (w *write) frameBytes(f transport.Frame, stream uint32) ([]byte, error) {
 	if f.Stream == 0 && !slices.Contains([]string{"SETTINGS", "PING", "GOAWAY", "preface"}, f.Type) {
 		f.Stream = stream
@@ -113,39 +85,35 @@ func (w *write) frameBytes(f transport.Frame, stream uint32) ([]byte, error) {
 	return p, nil
 }
 
-// toConn writes bytes that belong to no exchange.
+// toConn writes all parts as bytes: of no exchange, on a WebSocket, or as more of the body of a request on HTTP/1.1. There a
+// write becomes one chunk if the body is framed in chunks and the script has none of its own.
 func (w *write) toConn(ctx context.Context) error {
-	p, err := w.bytes(0)
-	if err != nil {
-		return err
+	var p []byte
+	content, chunked, last := 0, false, false
+	for _, part := range w.parts {
+		raw := part.Wire
+		if part.Frame != nil {
+			var err error
+			if raw, err = w.frameBytes(*part.Frame, 0); err != nil {
+				return err
+			}
+		}
+		p = append(p, raw...)
+		content += len(part.Entity)
+		chunked, last = chunked || part.Chunked, last || part.Last
 	}
-	return writeAll(ctx, w.h.conn, render.Cut(p, w.split), w.pause)
-}
-
-// toBody continues the body of a request on HTTP/1.1. Each write becomes one chunk if
-// the body is framed in chunks and the script has none of its own.
-func (w *write) toBody(ctx context.Context) error {
-	p, err := w.bytes(0)
-	if err != nil {
-		return err
-	}
-	all := w.whole()
-	if w.h.chunked && !all.Chunked && len(p) > 0 {
+	h := w.h
+	if h.chunked && !chunked && len(p) > 0 {
 		p = slices.Concat([]byte(strconv.FormatInt(int64(len(p)), 16)+"\r\n"), p, []byte("\r\n"))
 	}
-	open := w.it.goOn(w.h, len(all.Entity), all.Last)
-	return w.it.in.transmit(ctx, w.h.x, outgoing{pieces: render.Cut(p, w.split), pause: w.pause, open: open})
-}
-
-// whole joins the parts that are not frames.
-func (w *write) whole() render.Body {
-	var all render.Body
-	for _, p := range w.parts {
-		all.Entity = append(all.Entity, p.Entity...)
-		all.Chunked = all.Chunked || p.Chunked
-		all.Last = all.Last || p.Last
+	pieces := render.Cut(p, w.split)
+	switch {
+	case h.x == nil:
+		return writeAll(ctx, h.conn, pieces, w.pause)
+	case h.socket:
+		return w.it.toSocket(ctx, h, pieces, w.pause)
 	}
-	return all
+	return w.it.in.transmit(ctx, h.x, outgoing{pieces: pieces, pause: w.pause, open: w.it.goOn(h, content, last)})
 }
 
 // toStream continues the body of a request on HTTP/2: bytes become DATA and a last
