@@ -41,7 +41,7 @@ func exitFaults() []fault {
 		{Fault{
 			ID:     "missing-program-hangs",
 			Title:  "The stream of a missing program never ends",
-			Breaks: []string{"process.start.missing-program", "process.end.exit-code", "commands.end.exit-code"},
+			Breaks: []string{"process.start.missing-program", "process.end.exit-code", "commands.end.exit-code", "stdio.start.arguments"},
 			Source: "CubeSandbox#136",
 		}, onEnding(stuckExit)},
 		{Fault{

@@ -52,7 +52,7 @@ func stdioOutputFaults() []fault {
 		{Fault{
 			ID:     "stdio-output-as-text",
 			Title:  "Output is decoded as UTF-8 message by message",
-			Breaks: []string{"stdio.output.bytes", "stdio.parity.bytes"},
+			Breaks: []string{"stdio.output.bytes", "stdio.parity.bytes", "stdio.input.bytes"},
 			Source: "e2b-dev/E2B#505; TextDecoder without stream",
 		}, onOutputMessage(func(data []byte) []byte {
 			return append(data[:1:1], bytes.ToValidUTF8(data[1:], []byte("\uFFFD"))...)
